@@ -1,0 +1,100 @@
+"""Checks of what users pass in. Every message says what came, what was wanted and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SUM_TOLERANCE = 1e-6
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A closing clause for "unknown X" messages: the closest names, then all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(str(name), known, n=2, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    return f"{hint} Known: {', '.join(known)}."
+
+
+def check_keywords(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{what} has no parameter {name!r}.{did_you_mean(name, known)}")
+
+
+def check_array(
+    name: str, value: Any, *, ndim: tuple[int, ...], way_out: str = "pass numbers"
+) -> NDArray[np.float64]:
+    """A finite float array with one of the allowed numbers of dimensions."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numeric, got {value!r}; {way_out}") from None
+    if array.ndim not in ndim:
+        wanted = " or ".join(map(str, ndim))
+        raise ValueError(
+            f"{name} must have {wanted} dimension(s), got shape {array.shape}; {way_out}"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {value!r}; remove NaN and infinity")
+    return array
+
+
+def check_distribution(
+    name: str, value: Any, *, ndim: tuple[int, ...] = (1,)
+) -> NDArray[np.float64]:
+    """Probabilities that sum to 1 along the last axis."""
+    array = check_array(name, value, ndim=ndim, way_out="pass probabilities")
+    if array.shape[-1] == 0:
+        raise ValueError(f"{name} is empty; pass at least one probability")
+    if (array < 0).any():
+        raise ValueError(f"{name} must not be negative, got {array.min():g}; pass probabilities")
+    totals = array.sum(-1)
+    if (abs(totals - 1) > _SUM_TOLERANCE).any():
+        worst = totals.flat[int(abs(totals - 1).argmax())]
+        raise ValueError(
+            f"{name} must sum to 1, got {worst:.4g}; did you pass counts? divide by their sum"
+        )
+    return array
+
+
+def check_probabilities(
+    name: str, value: Any, *, ndim: tuple[int, ...] = (1,)
+) -> NDArray[np.float64]:
+    """Numbers in [0, 1] that need not sum to anything."""
+    array = check_array(name, value, ndim=ndim, way_out="pass probabilities")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; pass at least one probability")
+    if (array < 0).any() or (array > 1).any():
+        wrong = array[(array < 0) | (array > 1)].flat[0]
+        raise ValueError(f"{name} must lie in [0, 1], got {wrong:g}; did you pass percentages? divide by 100")
+    return array
+
+
+def check_int(name: str, value: Any, *, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least` (numpy integers are fine, 3.0 and True are not)."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be a whole number, got {value!r}; pass an int")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}; pass {least} or more")
+    if most is not None and value > most:
+        raise ValueError(f"{name} must be at most {most}, got {value}; pass {most} or less")
+    return int(value)
+
+
+def check_real(name: str, value: Any, *, least: float = -np.inf, most: float = np.inf) -> float:
+    """A finite number within [least, most]."""
+    number = check_array(name, value, ndim=(0,), way_out="pass one number").item()
+    if not least <= number <= most:
+        raise ValueError(f"{name} must lie in [{least:g}, {most:g}], got {number:g}; choose one inside")
+    return float(number)
+
+
+def check_shape(name: str, array: NDArray[Any], wanted: tuple[int, ...], meaning: str) -> None:
+    if array.shape != wanted:
+        raise ValueError(f"{name} must have shape {wanted} ({meaning}), got {array.shape}; pass one entry each")

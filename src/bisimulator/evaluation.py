@@ -1,0 +1,102 @@
+"""How good and how fair a policy is: all episodes of all seeds in one compiled program."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Key
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from bisimulator import registry
+from bisimulator.core import Env, Metric, Outcome
+from bisimulator.errors import check_int
+from bisimulator.policies import Policy, as_policy
+from bisimulator.simulate import episode, summarise
+
+Values = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Per-episode values of every metric, and the raw outcomes they come from."""
+
+    env: str
+    seeds: tuple[int, ...]
+    episodes: Mapping[str, Values]  # metric -> (seeds, episodes)
+    outcome: Outcome  # leading axes (seeds, episodes)
+
+    @property
+    def summary(self) -> dict[str, tuple[float, float]]:
+        """metric -> (mean, half width of the 95% confidence interval), both over seeds."""
+        return {name: mean_and_interval(values) for name, values in self.episodes.items()}
+
+    def __repr__(self) -> str:
+        lines = [f"  {name}: {mean:.4g} +- {ci:.2g}" for name, (mean, ci) in self.summary.items()]
+        seeds, episodes = len(self.seeds), next(iter(self.episodes.values())).shape[1]
+        return "\n".join([f"Evaluation of {self.env}: {seeds} seeds x {episodes} episodes", *lines])
+
+
+def evaluate(
+    env: Env, policy: Any, *, episodes: int = 5, seeds: int | Sequence[int] = 10
+) -> Evaluation:
+    """Simulate `policy` on `env`; seed s gives the same episodes whatever the other seeds are."""
+    if not isinstance(env, Env):
+        raise TypeError(f"env must come from bisimulator.make, got {env!r}")
+    check_int("episodes", episodes, least=1)
+    which = tuple(range(check_int("seeds", seeds, least=1)) if isinstance(seeds, int | np.integer) else seeds)
+    keys = jnp.stack([jax.random.split(jax.random.key(seed), episodes) for seed in which])
+    outcome = run_episodes(env, as_policy(policy), keys)
+    return Evaluation(env.name, which, metric_columns(env, outcome), outcome)
+
+
+def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:
+    """The outcome of one episode a key; leading axes as the keys'."""
+    flat = _run(env, policy, keys.reshape(-1), int(env.params.horizon))
+    return jax.tree.map(lambda x: np.asarray(x).reshape(keys.shape + x.shape[1:]), flat)
+
+
+def _run(env: Env, policy: Policy, keys: Key[Array, "B"], horizon: int) -> Outcome:
+    act = policy.bind(env)  # outside of jit, so that it can check the environment's numbers
+    scenario = env.scenario
+
+    @eqx.filter_jit
+    def run(params: Any, keys: Key[Array, "B"]) -> Outcome:
+        def one(key: Key[Array, ""]) -> Outcome:
+            decisions, state = episode(scenario, key, act, params, horizon)
+            return summarise(decisions, state, scenario, params)
+
+        return jax.vmap(one)(keys)
+
+    return run(env.params, keys)
+
+
+def metric_columns(env: Env, outcome: Outcome) -> dict[str, Values]:
+    """Every metric that says something in this environment, with the names of the published tables."""
+    columns: dict[str, Values] = {}
+    for name in registry.METRICS:
+        metric: Metric = registry.lookup("metric", name)
+        if metric.applies(env.scenario):
+            columns |= metric.columns(outcome)
+    return columns
+
+
+def mean_and_interval(values: Values) -> tuple[float, float]:
+    """Mean and Student 95% half width over seeds (first axis), each seed being the mean of its episodes.
+
+    An undefined episode (NaN) is left out; with one seed there is no interval (NaN).
+    """
+    known = ~np.isnan(values)
+    per_seed = np.where(known, values, 0.0).sum(1)[known.any(1)] / known.sum(1)[known.any(1)]
+    if per_seed.size == 0:
+        return float("nan"), float("nan")
+    if per_seed.size == 1:
+        return float(per_seed[0]), float("nan")
+    half = student.ppf(0.975, per_seed.size - 1) * per_seed.std(ddof=1) / np.sqrt(per_seed.size)
+    return float(per_seed.mean()), float(half)

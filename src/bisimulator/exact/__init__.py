@@ -1,0 +1,1 @@
+"""Exact answers for finite worlds, without sampling."""

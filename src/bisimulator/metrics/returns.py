@@ -1,0 +1,28 @@
+"""Return: what the decision maker earned, and how much of it each person of a group brought (demographic parity)."""
+
+from __future__ import annotations
+
+from bisimulator.core import Metric, Outcome
+from bisimulator.metrics.over_groups import Values, count, gap, ratio
+
+
+def by_group(outcome: Outcome) -> Values:
+    """Undiscounted reward from the group's applications, per person of the group (J(g) of definition 4).
+
+    0: the group's people neither gained nor cost anything.
+    """
+    return ratio(count(outcome, "reward"), outcome.people.__array__().astype(float))
+
+
+def overall(outcome: Outcome) -> dict[str, Values]:
+    """The episode's return, and the demographic-parity gap: the largest difference of J(g). 0: groups alike."""
+    return {"average_return": count(outcome, "reward").sum(-1), "parity_gap": gap(by_group(outcome))}
+
+
+METRIC = Metric(
+    name="return",
+    summary="Return of the episode; per person of each group, and the demographic-parity gap",
+    best="higher",
+    by_group=by_group,
+    overall=overall,
+)

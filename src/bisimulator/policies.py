@@ -1,0 +1,192 @@
+"""Policies that need no training, and the way to make a policy of any function.
+
+A policy is bound to an environment before it acts: `bind(env)` gives `act(key, observations) -> actions`, which
+works on any leading axes. A function of observations is a policy too (see `as_policy`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from bisimulator.core import Env
+from bisimulator.errors import check_array, check_shape
+
+Act = Callable[[Key[Array, ""], Float[Array, "... D"]], Int[Array, "..."]]
+
+
+@runtime_checkable
+class Policy(Protocol):
+    def bind(self, env: Env) -> Act: ...
+
+
+class Constant(eqx.Module):
+    """The same action for everybody."""
+
+    action: int = eqx.field(static=True)
+
+    def bind(self, env: Env) -> Act:
+        return lambda key, obs: jnp.full(obs.shape[:-1], self.action, jnp.int32)
+
+
+class Random(eqx.Module):
+    """Accept each applicant with the same probability."""
+
+    probability: float = 0.5
+
+    def bind(self, env: Env) -> Act:
+        return lambda key, obs: jax.random.bernoulli(key, self.probability, obs.shape[:-1]).astype(jnp.int32)
+
+
+class Thresholds(eqx.Module):
+    """Accept iff the observed score is at least the group's threshold."""
+
+    thresholds: tuple[float, ...] = eqx.field(static=True)
+
+    def bind(self, env: Env) -> Act:
+        levels = check_array("thresholds", self.thresholds, ndim=(1,))
+        check_shape("thresholds", levels, (env.num_groups,), f"one a group of {env.name}")
+        table = (np.arange(env.params.num_scores) >= levels[:, None] - 1e-9).astype(float)
+        if (levels == np.round(levels)).all() and bool((env.params.omega == 1).all()):
+            return Table(table).bind(env)
+        top = max(env.params.num_scores - 1, 1)
+        # half a thousandth of a point: observed scores come as float32 fractions of the top score
+        return lambda key, obs: (
+            obs[..., 0] * top >= obs[..., 1 : 1 + env.num_groups] @ levels.astype(np.float32) - 5e-4
+        ).astype(jnp.int32)
+
+
+class Table(eqx.Module):
+    """pi(accept | group, score) as an array (G, C); observed scores are rounded to the nearest whole one."""
+
+    probabilities: Any
+
+    def bind(self, env: Env) -> Act:
+        table = check_array("the policy table", self.probabilities, ndim=(2,))
+        check_shape("the policy table", table, (env.num_groups, env.params.num_scores), "groups x scores")
+        table, top = table.astype(np.float32), max(env.params.num_scores - 1, 1)
+
+        def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
+            score = jnp.round(obs[..., 0] * top).astype(jnp.int32)
+            group = jnp.argmax(obs[..., 1 : 1 + env.num_groups], -1)
+            chance = jnp.asarray(table)[group, score]
+            return (jax.random.uniform(key, chance.shape) < chance).astype(jnp.int32)
+
+        return act
+
+
+class Function(eqx.Module):
+    """Any function of observations (B, D) to actions (B,); with two arguments, (key, observations)."""
+
+    function: Callable[..., Any] = eqx.field(static=True)
+
+    def bind(self, env: Env) -> Act:
+        takes_key = len(inspect.signature(self.function).parameters) == 2
+        batch = jax.ShapeDtypeStruct((2, env.observation_size), jnp.float32)
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        try:
+            out = jax.eval_shape(self.function, *((key, batch) if takes_key else (batch,)))
+        except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
+            if takes_key:
+                raise TypeError(
+                    "a policy that takes (key, observations) must be written with jax.numpy; "
+                    "a plain NumPy function takes (observations)"
+                ) from error
+            return lambda key, obs: self._call_numpy(obs)
+        self._check_output(getattr(out, "shape", None), (2,))
+
+        def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
+            flat = obs.reshape(-1, obs.shape[-1])
+            actions = self.function(key, flat) if takes_key else self.function(flat)
+            return jnp.asarray(actions).astype(jnp.int32).reshape(obs.shape[:-1])
+
+        return act
+
+    def _call_numpy(self, obs: Float[Array, "... D"]) -> Int[Array, "..."]:
+        def call(obs: np.ndarray) -> np.ndarray:
+            obs = np.asarray(obs)
+            actions = np.asarray(self.function(obs.reshape(-1, obs.shape[-1])))
+            self._check_output(actions.shape, (obs.size // obs.shape[-1],))
+            return actions.astype(np.int32).reshape(obs.shape[:-1])
+
+        shape = jax.ShapeDtypeStruct(obs.shape[:-1], jnp.int32)
+        return jax.pure_callback(call, shape, obs, vmap_method="expand_dims")
+
+    @staticmethod
+    def _check_output(got: tuple[int, ...] | None, wanted: tuple[int, ...]) -> None:
+        if got != wanted:
+            raise ValueError(
+                f"a policy must return one action for each observation: for shape (B, D) it must return (B,), "
+                f"got {got} where {wanted} was expected; use axis=-1, as in `observations[..., 0] >= 0.5`"
+            )
+
+
+def accept_all() -> Policy:
+    return Constant(1)
+
+
+def reject_all() -> Policy:
+    return Constant(0)
+
+
+def random(probability: float = 0.5) -> Policy:
+    return Random(probability)
+
+
+def thresholds(levels: Any) -> Policy:
+    """Accept iff the observed score is at least the group's level: `thresholds((3, 3))`."""
+    return Thresholds(tuple(float(level) for level in np.atleast_1d(levels)))
+
+
+def table(probabilities: Any) -> Policy:
+    """pi(accept | group, score), shape (groups, scores)."""
+    return Table(probabilities)
+
+
+def as_policy(policy: Any) -> Policy:
+    """A policy from a policy, a function of observations, or an array pi(accept | group, score)."""
+    if isinstance(policy, Policy):
+        return policy
+    if callable(policy):
+        return Function(policy)
+    if isinstance(policy, np.ndarray | jax.Array | list | tuple):
+        return Table(policy)
+    raise TypeError(
+        f"got {policy!r} as a policy; pass bisimulator.policies.*, a function of observations, "
+        "or an array of acceptance probabilities (groups, scores)"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """A method that is nothing but a fixed policy; `policy(env)` makes it for an environment."""
+
+    summary: str
+    policy: Callable[[Env], Policy]
+
+
+def _middle_threshold(env: Env) -> Policy:
+    """The lowest score at which accepting pays in expectation, the same for all groups."""
+    p = env.params
+    if hasattr(p, "repayment"):
+        chance = np.asarray(p.repayment)
+        if p.conscientiousness is not None:
+            chance = (chance + float(p.conscientiousness[0])) / 2
+        profit = (p.group_probs @ (chance * p.reward_repaid + (1 - chance) * p.reward_default)) > 1e-6
+    else:
+        profit = p.success * p.rewards[0] + (1 - p.success) * p.rewards[1] > 1e-6
+    level = int(np.argmax(profit)) if np.any(profit) else len(profit)
+    return thresholds((level,) * env.num_groups)
+
+
+ACCEPT_ALL = Rule("Accept everybody", lambda env: accept_all())
+REJECT_ALL = Rule("Reject everybody", lambda env: reject_all())
+THRESHOLD = Rule("Accept where a single decision is expected to pay, the same score for all groups", _middle_threshold)

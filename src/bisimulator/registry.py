@@ -1,0 +1,46 @@
+"""What can be asked for by name. Adding an environment, a method or a metric is one line here.
+
+Names map to "module:OBJECT" and are imported when asked for, so listing them costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from bisimulator.errors import did_you_mean
+
+ENVIRONMENTS = {
+    "lending": "bisimulator.envs.lending:LENDING",
+    "lending-conscientiousness": "bisimulator.envs.lending:LENDING_CONSCIENTIOUSNESS",
+    "lending-10-groups": "bisimulator.envs.lending:LENDING_10_GROUPS",
+    "college": "bisimulator.envs.college:COLLEGE",
+}
+
+METRICS = {
+    "return": "bisimulator.metrics.returns:METRIC",
+    "recall": "bisimulator.metrics.recall:METRIC",
+    "precision": "bisimulator.metrics.precision:METRIC",
+    "approval-rate": "bisimulator.metrics.approval_rate:METRIC",
+    "approvals": "bisimulator.metrics.approvals:METRIC",
+    "credit-gap": "bisimulator.metrics.credit_gap:METRIC",
+    "observed-credit-gap": "bisimulator.metrics.credit_gap:OBSERVED",
+    "social-burden": "bisimulator.metrics.social_burden:METRIC",
+}
+
+METHODS: dict[str, str] = {
+    "accept-all": "bisimulator.policies:ACCEPT_ALL",
+    "reject-all": "bisimulator.policies:REJECT_ALL",
+    "threshold": "bisimulator.policies:THRESHOLD",
+}
+
+KINDS = {"environment": ENVIRONMENTS, "method": METHODS, "metric": METRICS}
+
+
+def lookup(kind: str, name: str) -> Any:
+    """The object registered under `name`; an unknown name says which names are close."""
+    table = KINDS[kind]
+    if name not in table:
+        raise ValueError(f"Unknown {kind} {name!r}.{did_you_mean(name, table)}")
+    module, _, attribute = table[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
