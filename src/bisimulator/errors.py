@@ -95,6 +95,6 @@ def check_real(name: str, value: Any, *, least: float = -np.inf, most: float = n
     return float(number)
 
 
-def check_shape(name: str, array: NDArray[Any], wanted: tuple[int, ...], meaning: str) -> None:
+def check_shape(name: str, array: Any, wanted: tuple[int, ...], meaning: str) -> None:
     if array.shape != wanted:
         raise ValueError(f"{name} must have shape {wanted} ({meaning}), got {array.shape}; pass one entry each")

@@ -10,12 +10,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Key
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from bisimulator import registry
-from bisimulator.core import Env, Metric, Outcome
+from bisimulator.core import Env, Metric, Outcome, Scenario
 from bisimulator.errors import check_int
 from bisimulator.policies import Policy, as_policy
 from bisimulator.simulate import episode, summarise
@@ -58,23 +58,21 @@ def evaluate(
 
 def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:
     """The outcome of one episode a key; leading axes as the keys'."""
-    flat = _run(env, policy, keys.reshape(-1), int(env.params.horizon))
+    flat = _run(env.name, env.scenario, env.params, policy, keys.reshape(-1), int(env.params.horizon))
     return jax.tree.map(lambda x: np.asarray(x).reshape(keys.shape + x.shape[1:]), flat)
 
 
-def _run(env: Env, policy: Policy, keys: Key[Array, "B"], horizon: int) -> Outcome:
-    act = policy.bind(env)  # outside of jit, so that it can check the environment's numbers
-    scenario = env.scenario
+@eqx.filter_jit
+def _run(
+    name: str, scenario: Scenario, params: Any, policy: Policy, keys: Key[Array, "B"], horizon: int
+) -> Outcome:
+    act = policy.bind(Env(name, scenario, params))
 
-    @eqx.filter_jit
-    def run(params: Any, keys: Key[Array, "B"]) -> Outcome:
-        def one(key: Key[Array, ""]) -> Outcome:
-            decisions, state = episode(scenario, key, act, params, horizon)
-            return summarise(decisions, state, scenario, params)
+    def one(key: Key[Array, ""]) -> Outcome:
+        decisions, state = episode(scenario, key, act, params, horizon)
+        return summarise(decisions, state, scenario, params)
 
-        return jax.vmap(one)(keys)
-
-    return run(env.params, keys)
+    return jax.vmap(one)(keys)
 
 
 def metric_columns(env: Env, outcome: Outcome) -> dict[str, Values]:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import Env
-from bisimulator.errors import check_array, check_shape
+from bisimulator.errors import check_array, check_probabilities, check_real, check_shape
 
 Act = Callable[[Key[Array, ""], Float[Array, "... D"]], Int[Array, "..."]]
 
@@ -40,7 +40,7 @@ class Constant(eqx.Module):
 class Random(eqx.Module):
     """Accept each applicant with the same probability."""
 
-    probability: float = 0.5
+    probability: Float[Array, ""]
 
     def bind(self, env: Env) -> Act:
         return lambda key, obs: jax.random.bernoulli(key, self.probability, obs.shape[:-1]).astype(jnp.int32)
@@ -49,35 +49,34 @@ class Random(eqx.Module):
 class Thresholds(eqx.Module):
     """Accept iff the observed score is at least the group's threshold."""
 
-    thresholds: tuple[float, ...] = eqx.field(static=True)
+    levels: Float[Array, "G"]
 
     def bind(self, env: Env) -> Act:
-        levels = check_array("thresholds", self.thresholds, ndim=(1,))
-        check_shape("thresholds", levels, (env.num_groups,), f"one a group of {env.name}")
-        table = (np.arange(env.params.num_scores) >= levels[:, None] - 1e-9).astype(float)
-        if (levels == np.round(levels)).all() and bool((env.params.omega == 1).all()):
-            return Table(table).bind(env)
+        check_shape("thresholds", self.levels, (env.num_groups,), f"one a group of {env.name}")
         top = max(env.params.num_scores - 1, 1)
-        # half a thousandth of a point: observed scores come as float32 fractions of the top score
-        return lambda key, obs: (
-            obs[..., 0] * top >= obs[..., 1 : 1 + env.num_groups] @ levels.astype(np.float32) - 5e-4
-        ).astype(jnp.int32)
+
+        def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
+            level = obs[..., 1 : 1 + env.num_groups] @ self.levels
+            # half a thousandth of a point: observed scores come as float32 fractions of the top score
+            return (obs[..., 0] * top >= level - 5e-4).astype(jnp.int32)
+
+        return act
 
 
 class Table(eqx.Module):
     """pi(accept | group, score) as an array (G, C); observed scores are rounded to the nearest whole one."""
 
-    probabilities: Any
+    probabilities: Float[Array, "G C"]
 
     def bind(self, env: Env) -> Act:
-        table = check_array("the policy table", self.probabilities, ndim=(2,))
-        check_shape("the policy table", table, (env.num_groups, env.params.num_scores), "groups x scores")
-        table, top = table.astype(np.float32), max(env.params.num_scores - 1, 1)
+        wanted = (env.num_groups, env.params.num_scores)
+        check_shape("the policy table", self.probabilities, wanted, f"groups x scores of {env.name}")
+        top = max(env.params.num_scores - 1, 1)
 
         def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
             score = jnp.round(obs[..., 0] * top).astype(jnp.int32)
             group = jnp.argmax(obs[..., 1 : 1 + env.num_groups], -1)
-            chance = jnp.asarray(table)[group, score]
+            chance = self.probabilities[group, score]
             return (jax.random.uniform(key, chance.shape) < chance).astype(jnp.int32)
 
         return act
@@ -138,17 +137,17 @@ def reject_all() -> Policy:
 
 
 def random(probability: float = 0.5) -> Policy:
-    return Random(probability)
+    return Random(jnp.float32(check_real("probability", probability, least=0, most=1)))
 
 
 def thresholds(levels: Any) -> Policy:
     """Accept iff the observed score is at least the group's level: `thresholds((3, 3))`."""
-    return Thresholds(tuple(float(level) for level in np.atleast_1d(levels)))
+    return Thresholds(jnp.asarray(check_array("thresholds", levels, ndim=(1,)), jnp.float32))
 
 
 def table(probabilities: Any) -> Policy:
     """pi(accept | group, score), shape (groups, scores)."""
-    return Table(probabilities)
+    return Table(jnp.asarray(check_probabilities("the policy table", probabilities, ndim=(2,)), jnp.float32))
 
 
 def as_policy(policy: Any) -> Policy:
@@ -158,7 +157,7 @@ def as_policy(policy: Any) -> Policy:
     if callable(policy):
         return Function(policy)
     if isinstance(policy, np.ndarray | jax.Array | list | tuple):
-        return Table(policy)
+        return table(policy)
     raise TypeError(
         f"got {policy!r} as a policy; pass bisimulator.policies.*, a function of observations, "
         "or an array of acceptance probabilities (groups, scores)"

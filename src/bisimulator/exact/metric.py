@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from scipy.sparse.linalg import bicgstab
+from scipy.sparse.linalg import bicgstab, splu
 
 from bisimulator.errors import check_real
 from bisimulator.exact.couplings import Couplings, order_rows
@@ -141,7 +141,7 @@ def _howard(
         idle = 0 if bound < 0.9 * best_bound else idle + 1
         if bound < best_bound:
             best, best_bound = d, bound
-        if bound <= tol or idle > 8:
+        if bound <= tol or residual <= slack or idle > 8:
             break
         if abs(q[choice, one] - d[:-1]).max(initial=0) <= 0.1 * residual:
             choice = q.argmax(0)  # these couplings are done: let the other player move (Hoffman and Karp)
@@ -170,6 +170,46 @@ def _evaluate(
         )
     if unknowns <= _DENSE:
         return np.linalg.solve(np.eye(unknowns) - gamma * omega.toarray(), c)
-    system = (sp.eye_array(unknowns) - gamma * omega).tocsr()
-    d, failed = bicgstab(system, c, x0=guess, rtol=1e-15, atol=0, maxiter=200)
-    return d
+    return _refine((sp.eye_array(unknowns) - gamma * omega).tocsr(), c, guess)
+
+
+def _refine(
+    system: sp.csr_array, c: Float[Array, "unknowns"], d: Float[Array, "unknowns"]
+) -> Float[Array, "unknowns"]:
+    """Solve for the correction of d: far enough for this round's couplings, the next rounds do the rest."""
+    residual = c - system @ d
+    correction, _ = bicgstab(system, residual, rtol=1e-6, maxiter=200)
+    left = abs(residual - system @ correction).max()
+    if left <= 1e-2 * abs(residual).max():
+        return d + correction
+    return splu(system.tocsc()).solve(c)  # slow but sure
+
+
+def _sorted_by_value(
+    matrices: list[sp.csr_array], rewards: Float[Array, "A n"], gamma: float
+) -> list[sp.csr_array]:
+    """Rows in the order of a rough value function: good partners then stand at the same place in both rows."""
+    value = np.zeros(rewards.shape[1])
+    for _ in range(100):
+        value = np.mean([r + gamma * (m @ value) for m, r in zip(matrices, rewards, strict=True)], axis=0)
+    return [order_rows(matrix, value) for matrix in matrices]
+
+
+def _two_groups(
+    matrix: sp.csr_array, groups: NDArray[Any], between: tuple[Any, Any] | None
+) -> tuple[Int[NDArray, "n1"], Int[NDArray, "n2"]]:
+    """The states of the two groups, after checking that nobody changes group (Assumption 2)."""
+    if groups.shape != (matrix.shape[0],):
+        raise ValueError(f"groups must hold one label per state, {matrix.shape[0]}, got shape {groups.shape}")
+    labels = np.unique(groups)
+    if between is None:
+        if len(labels) != 2:
+            raise ValueError(f"groups holds {len(labels)} labels, {labels.tolist()}; pass between=(g, h)")
+        between = (labels[0], labels[1])
+    for label in between:
+        if label not in labels:
+            raise ValueError(f"between names {label!r}, groups holds {labels.tolist()}; name two of these")
+    entries = matrix.tocoo()
+    if (groups[entries.coords[0]] != groups[entries.coords[1]]).any():
+        raise ValueError("transition leads from one group to another; groups must stay constant (Assumption 2)")
+    return np.flatnonzero(groups == between[0]), np.flatnonzero(groups == between[1])
