@@ -40,7 +40,7 @@ class Couplings:
         return value, violation
 
     def matrix(self, pair_of: Int[NDArray, "n1 n2"], unknowns: int) -> sp.csr_array:
-        """Omega: row p holds the probabilities with which pair p moves on to other pairs (numbered by pair_of)."""
+        """Omega: row p holds the probabilities with which pair p moves on to the pairs numbered by pair_of."""
         target = np.empty(len(self.flow), np.int32)
         transport.coupling_targets(
             self.x, self.y, self.left, self.right, self.start, self.row, self.col, pair_of, target

@@ -15,9 +15,11 @@ Array = NDArray[np.float64]
 
 
 def check_chain(transition: Any, reward: Any) -> tuple[sp.csr_array, Float[Array, "n"]]:
-    """A Markov chain with rewards: (n, n) dense or sparse, and (n,). Rows are renormalised to sum to exactly 1."""
+    """A Markov chain with rewards: (n, n) dense or sparse, and (n,). Rows are renormalised to sum to 1."""
     matrix = _check_rows("transition", transition)
-    rewards = check_array("reward", reward, ndim=(1,), way_out="pass one number per state (average the policy in)")
+    rewards = check_array(
+        "reward", reward, ndim=(1,), way_out="pass one number per state (average the policy in)"
+    )
     check_shape("reward", rewards, (matrix.shape[0],), "one per state of transition")
     return matrix, rewards
 

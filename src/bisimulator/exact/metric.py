@@ -1,8 +1,8 @@
 """The bisimulation metric of a finite process, exact up to an error bound that comes with the answer.
 
 Howard's algorithm: keep one coupling of next states for every pair of states, solve the linear equation that
-the couplings give, improve the couplings under the new distances, and stop when nothing more than the tolerance can
-be gained. Improving warm-starts a transportation simplex, so an iteration costs little more than a check.
+the couplings give, improve the couplings under the new distances, and stop when nothing more than the
+tolerance can be gained. Improving warm-starts a transportation simplex, so it costs little more than a check.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def bisimulation_metric(
 ) -> Bisimulation:
     """The (group-conditioned) pi-bisimulation metric: the fixed point of eqs. (3) and (5).
 
-    `transition` (n, n), dense or sparse, and `reward` (n,) have the policy averaged in (`policy_average`). With
-    `groups` (one label per state) only the block across two groups is computed, rows of the first and columns of
-    the second in their order in `groups`; labels are sorted, and more than two need `between=(g, h)`.
+    `transition` (n, n), dense or sparse, and `reward` (n,) have the policy averaged in (`policy_average`).
+    With `groups` (one label per state) only the block across two groups is computed: rows are the states of the
+    smaller label, columns those of the larger. More than two labels need `between=(row_group, column_group)`.
     """
     matrix, rewards = check_chain(transition, reward)
     gamma = check_discount(gamma)
@@ -112,7 +112,7 @@ def _howard(
     symmetric: bool,
     keep: bool,
 ) -> Bisimulation:
-    """Policy iteration over couplings; with several actions it alternates with the choice of the worst action."""
+    """Policy iteration over couplings; with several actions, in turns with the choice of the worst action."""
     tol = check_real("tol", tol, least=0)
     shape = (reward_left.shape[1], reward_right.shape[1])
     x, y = np.triu_indices(shape[0], 1) if symmetric else np.indices(shape).reshape(2, -1)
@@ -131,7 +131,9 @@ def _howard(
     d = np.zeros(len(x) + 1)
     d[:-1] = _evaluate(stores, choice, cost[choice, one], gamma, pair_of, d)[:-1]
     best, best_bound, idle = d, np.inf, 0
-    for iteration in range(1, _PATIENCE + 1):
+    iteration = 0
+    while iteration < _PATIENCE:
+        iteration += 1
         improved = [store.improve(d[pair_of]) for store in stores]
         q = cost + gamma * np.stack([w for w, _ in improved])  # F(d) = max over actions, eq. (1)
         target = q.max(0)
@@ -188,7 +190,7 @@ def _refine(
 def _sorted_by_value(
     matrices: list[sp.csr_array], rewards: Float[Array, "A n"], gamma: float
 ) -> list[sp.csr_array]:
-    """Rows in the order of a rough value function: good partners then stand at the same place in both rows."""
+    """Rows in the order of a rough value function: good partners then stand at like places in both rows."""
     value = np.zeros(rewards.shape[1])
     for _ in range(100):
         value = np.mean([r + gamma * (m @ value) for m, r in zip(matrices, rewards, strict=True)], axis=0)
@@ -211,5 +213,7 @@ def _two_groups(
             raise ValueError(f"between names {label!r}, groups holds {labels.tolist()}; name two of these")
     entries = matrix.tocoo()
     if (groups[entries.coords[0]] != groups[entries.coords[1]]).any():
-        raise ValueError("transition leads from one group to another; groups must stay constant (Assumption 2)")
+        raise ValueError(
+            "transition leads from one group to another; groups must stay constant (Assumption 2)"
+        )
     return np.flatnonzero(groups == between[0]), np.flatnonzero(groups == between[1])

@@ -3,8 +3,8 @@
 In a bisimulation metric the marginals of a pair's transport problem never change, only its costs do. The
 old basis therefore stays feasible, and a few pivots (most often none) repair it.
 
-A basis is a spanning tree of m + k - 1 cells (row, col) with their flows. Reduced costs bound how far a plan is
-from optimal (weak duality, total mass 1), so every answer carries a proof of its own error: `violation`.
+A basis is a spanning tree of m + k - 1 cells (row, col) with their flows. Reduced costs bound how far a plan
+is from optimal (weak duality, total mass 1), so every answer carries a proof of its own error: `violation`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ _NOISE = 1e-15
 _BLOCK = 128
 
 
-def optimal_transport(
-    cost: Any, source: Any, target: Any
-) -> tuple[float, NDArray[np.float64]]:
+def optimal_transport(cost: Any, source: Any, target: Any) -> tuple[float, NDArray[np.float64]]:
     """W1 of two distributions under `cost` (m, k), and a plan (m, k) that attains it."""
     cost = check_array("cost", cost, ndim=(2,), way_out="pass a matrix of costs")
     source = check_distribution("source", source)
@@ -63,7 +61,7 @@ def _workspace(m, k):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def north_west(a, b, row, col, flow):  # type: ignore[no-untyped-def]
-    """A first basis: pair the supports in order. Optimal already when cost is |V_i - V_j| and both are sorted."""
+    """A first basis: pair the supports in order. Optimal when cost is |V_i - V_j| and both are sorted by V."""
     m, k = len(a), len(b)
     i, j, left, right = 0, 0, a[0], b[0]
     for s in range(m + k - 1):
@@ -82,7 +80,7 @@ def north_west(a, b, row, col, flow):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _root_tree(cost, m, k, row, col, work):  # type: ignore[no-untyped-def]
-    """Parents and dual prices of the basis tree, from row node 0 outwards (columns are nodes m, m + 1, ...)."""
+    """Parents and dual prices of the basis tree, from row node 0 outwards (columns are nodes m and up)."""
     head, link, parent, via, order, dual = work
     head[: m + k] = -1
     for s in range(m + k - 1):
@@ -129,7 +127,7 @@ def _entering(cost, m, k, dual, tolerance, first_row, block):  # type: ignore[no
 
 @njit(cache=True)
 def _push(m, k, row, col, flow, i, j, work):  # type: ignore[no-untyped-def]
-    """Let cell (i, j) enter: shift flow round its cycle until one cell is empty, which leaves. Returns the shift."""
+    """Let cell (i, j) enter: shift flow round its cycle until a cell is empty, which leaves. The shift."""
     parent, via, order = work[2], work[3], work[4]
     depth = work[0]  # the list heads are no longer needed
     for position in range(m + k):
