@@ -1,0 +1,43 @@
+# The two commands of the README are `make demo` and `make test`; each sets up what it needs in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check-long lint clean
+
+demo: .venv/.runtime
+	$(BIN)/bisimulator simulate lending accept-all threshold --next-to "PPO + Bisimulator" Max-util
+
+test: lint
+	$(BIN)/pytest -m "not long" -n 2 --dist worksteal
+
+check-long: .venv/.development
+	$(BIN)/pytest -m long
+
+lint: .venv/.development
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed, this is `$(PYTHON) -V`; try: make PYTHON=python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+# hatchling first and no isolated build, so that what builds the package is pinned as well
+.venv/.runtime: .venv/.python pyproject.toml constraints.txt
+	$(PIP) hatchling
+	$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+# torch first and alone: resolved together with others it would bring several GB of accelerator packages
+.venv/.development: .venv/.runtime
+	$(PIP) torch==2.13.0
+	$(PIP) --no-build-isolation --editable '.[sb3,track,oracle,dev]'
+	@touch $@
