@@ -233,7 +233,15 @@ def count_row(
     """What one decision adds to its group's counts, in the order of `COUNTS`."""
     approved = action == 1
     burdened = approved & (cost > 0)
-    parts = (True, approved, qualified, approved & qualified, reward, jnp.where(burdened, cost, 0.0), burdened)
+    parts = (
+        True,
+        approved,
+        qualified,
+        approved & qualified,
+        reward,
+        jnp.where(burdened, cost, 0.0),
+        burdened,
+    )
     return jnp.stack([jnp.broadcast_to(jnp.asarray(p, jnp.float32), action.shape) for p in parts], -1)
 
 

@@ -37,17 +37,13 @@ def check_array(
         raise ValueError(f"{name} must be numeric, got {value!r}; {way_out}") from None
     if array.ndim not in ndim:
         wanted = " or ".join(map(str, ndim))
-        raise ValueError(
-            f"{name} must have {wanted} dimension(s), got shape {array.shape}; {way_out}"
-        )
+        raise ValueError(f"{name} must have {wanted} dimension(s), got shape {array.shape}; {way_out}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {value!r}; remove NaN and infinity")
     return array
 
 
-def check_distribution(
-    name: str, value: Any, *, ndim: tuple[int, ...] = (1,)
-) -> NDArray[np.float64]:
+def check_distribution(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
     """Probabilities that sum to 1 along the last axis."""
     array = check_array(name, value, ndim=ndim, way_out="pass probabilities")
     if array.shape[-1] == 0:
@@ -57,15 +53,11 @@ def check_distribution(
     totals = array.sum(-1)
     if (abs(totals - 1) > _SUM_TOLERANCE).any():
         worst = totals.flat[int(abs(totals - 1).argmax())]
-        raise ValueError(
-            f"{name} must sum to 1, got {worst:.4g}; did you pass counts? divide by their sum"
-        )
+        raise ValueError(f"{name} must sum to 1, got {worst:.4g}; did you pass counts? divide by their sum")
     return array
 
 
-def check_probabilities(
-    name: str, value: Any, *, ndim: tuple[int, ...] = (1,)
-) -> NDArray[np.float64]:
+def check_probabilities(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
     """Numbers in [0, 1] that need not sum to anything."""
     array = check_array(name, value, ndim=ndim, way_out="pass probabilities")
     if array.size == 0:
@@ -97,4 +89,6 @@ def check_real(name: str, value: Any, *, least: float = -np.inf, most: float = n
 
 def check_shape(name: str, array: Any, wanted: tuple[int, ...], meaning: str) -> None:
     if array.shape != wanted:
-        raise ValueError(f"{name} must have shape {wanted} ({meaning}), got {array.shape}; pass one entry each")
+        raise ValueError(
+            f"{name} must have shape {wanted} ({meaning}), got {array.shape}; pass one entry each"
+        )

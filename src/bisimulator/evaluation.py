@@ -43,9 +43,7 @@ class Evaluation:
         return "\n".join([f"Evaluation of {self.env}: {seeds} seeds x {episodes} episodes", *lines])
 
 
-def evaluate(
-    env: Env, policy: Any, *, episodes: int = 5, seeds: int | Sequence[int] = 10
-) -> Evaluation:
+def evaluate(env: Env, policy: Any, *, episodes: int = 5, seeds: int | Sequence[int] = 10) -> Evaluation:
     """Simulate `policy` on `env`; seed s gives the same episodes whatever the other seeds are."""
     if not isinstance(env, Env):
         raise TypeError(f"env must come from bisimulator.make, got {env!r}")

@@ -188,4 +188,6 @@ def _middle_threshold(env: Env) -> Policy:
 
 ACCEPT_ALL = Rule("Accept everybody", lambda env: accept_all())
 REJECT_ALL = Rule("Reject everybody", lambda env: reject_all())
-THRESHOLD = Rule("Accept where a single decision is expected to pay, the same score for all groups", _middle_threshold)
+THRESHOLD = Rule(
+    "Accept where a single decision is expected to pay, the same score for all groups", _middle_threshold
+)

@@ -40,7 +40,7 @@ def episode_by_steps(
     k_reset, k_steps, k_act = jax.random.split(key, 3)
     state = scenario.reset(k_reset, params)
 
-    def decide(carry: tuple, t: Int[Array, ""]) -> tuple:
+    def decide(carry: tuple, t: Int[Array, ""]) -> tuple[tuple, Decisions]:
         state, obs, valid = carry
         action = act(jax.random.fold_in(k_act, t), obs)
         state, step = scenario.step(jax.random.fold_in(k_steps, t), state, action, params)

@@ -118,7 +118,9 @@ def make_params(
         if name.endswith("sd") and (array < 0).any():
             raise ValueError(f"{name} must not be negative, got {array.min():g}; pass a standard deviation")
         normals[name] = jnp.asarray(array, jnp.float32)
-    probs = check_distribution("group_probs", np.full(count, 1 / count) if group_probs is None else group_probs)
+    probs = check_distribution(
+        "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
+    )
     check_shape("group_probs", probs, (count,), "one a group")
     check_int("c_max", c_max, least=1)
     chance = check_probabilities("success", np.linspace(0, 0.9, c_max) if success is None else success)
@@ -192,9 +194,7 @@ def prepare(person: Float[Array, "... 5"], u: Float[Array, "..."], params: Param
     return jnp.stack(raised, -1)
 
 
-def step(
-    key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params
-) -> tuple[State, Step]:
+def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
     bits = jax.random.bits(key, (3,))
     applicant = state.pool[state.slot]
     person = state.people[applicant]

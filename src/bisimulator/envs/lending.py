@@ -22,7 +22,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 from scipy.stats import norm
 
-from bisimulator.core import Crowd, Decisions, Scenario, Step, draw_category, random_index, score_and_group, uniform
+from bisimulator.core import (
+    Crowd,
+    Decisions,
+    Scenario,
+    Step,
+    draw_category,
+    random_index,
+    score_and_group,
+    uniform,
+)
 from bisimulator.errors import (
     check_array,
     check_distribution,
@@ -181,9 +190,7 @@ def reset(key: Key[Array, ""], params: Params) -> State:
     return State(people=people, applicant=first, t=jnp.int32(0))
 
 
-def step(
-    key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params
-) -> tuple[State, Step]:
+def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
     bits = jax.random.bits(key, (2,))
     person = state.people[state.applicant]
     person, reward, qualified = decide(person, action, uniform(bits[0]), params)
@@ -247,7 +254,9 @@ def crowd(state: State) -> Crowd:
 
 
 Act = Callable[[Key[Array, ""], Float[Array, "B D"]], Int[Array, "B"]]
-_WAVE = 512  # decisions taken side by side; large enough to amortise a loop turn, small enough to waste little
+_WAVE = (
+    512  # decisions taken side by side; large enough to amortise a loop turn, small enough to waste little
+)
 
 
 def episode(key: Key[Array, ""], act: Act, params: Params, horizon: int) -> tuple[Decisions, State]:

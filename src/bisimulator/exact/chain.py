@@ -60,15 +60,24 @@ def expect(env: Env, policy: Any) -> Expectation:
     per_group = people[:, None] * visits * weight[:, None, None]
     accepted, repaid = per_group * accept, per_group * accept * chance
     reward = repaid * float(p.reward_repaid) + (accepted - repaid) * float(p.reward_default)
-    sums = [x.sum((0, 2)) for x in (reward, per_group, accepted, per_group * chance, repaid)]
-    return Expectation(float(sums[0].sum()), *sums, (final * weight[:, None, None]).sum(0))
+    return Expectation(
+        average_return=float(reward.sum()),
+        group_return=reward.sum((0, 2)),
+        applied=per_group.sum((0, 2)),
+        approved=accepted.sum((0, 2)),
+        qualified=(per_group * chance).sum((0, 2)),
+        approved_qualified=repaid.sum((0, 2)),
+        final_scores=(final * weight[:, None, None]).sum(0),
+    )
 
 
 def lending_params(env: Env) -> Any:
     """The params of a lending environment on which observed and true scores are the same."""
     p = env.params
     if not hasattr(p, "repayment"):
-        raise ValueError(f"exact expectations exist for lending environments, got {env.name!r}; simulate it instead")
+        raise ValueError(
+            f"exact expectations exist for lending environments, got {env.name!r}; simulate it instead"
+        )
     moves = np.array([float(p.score_up), float(p.score_down)])
     if not (np.asarray(p.omega) == moves).all():
         raise ValueError(
