@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from bisimulator import registry
 from bisimulator.core import Env, Metric, Outcome, Scenario
@@ -48,10 +48,18 @@ def evaluate(env: Env, policy: Any, *, episodes: int = 5, seeds: int | Sequence[
     if not isinstance(env, Env):
         raise TypeError(f"env must come from bisimulator.make, got {env!r}")
     check_int("episodes", episodes, least=1)
-    which = tuple(range(check_int("seeds", seeds, least=1)) if isinstance(seeds, int | np.integer) else seeds)
+    which = _seeds(seeds)
     keys = jnp.stack([jax.random.split(jax.random.key(seed), episodes) for seed in which])
     outcome = run_episodes(env, as_policy(policy), keys)
     return Evaluation(env.name, which, metric_columns(env, outcome), outcome)
+
+
+def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str):
+        if len(seeds) == 0:
+            raise ValueError("seeds is empty; pass at least one seed, or how many there are to be")
+        return tuple(check_int("a seed", seed, least=0, most=2**32 - 1) for seed in seeds)
+    return tuple(range(check_int("seeds", seeds, least=1)))
 
 
 def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:
@@ -94,5 +102,5 @@ def mean_and_interval(values: Values) -> tuple[float, float]:
         return float("nan"), float("nan")
     if per_seed.size == 1:
         return float(per_seed[0]), float("nan")
-    half = student.ppf(0.975, per_seed.size - 1) * per_seed.std(ddof=1) / np.sqrt(per_seed.size)
+    half = stdtrit(per_seed.size - 1, 0.975) * per_seed.std(ddof=1) / np.sqrt(per_seed.size)
     return float(per_seed.mean()), float(half)

@@ -88,7 +88,8 @@ class Function(eqx.Module):
     function: Callable[..., Any] = eqx.field(static=True)
 
     def bind(self, env: Env) -> Act:
-        takes_key = len(inspect.signature(self.function).parameters) == 2
+        arguments = inspect.signature(self.function).parameters.values()
+        takes_key = sum(a.default is a.empty and a.kind is not a.VAR_KEYWORD for a in arguments) == 2
         batch = jax.ShapeDtypeStruct((2, env.observation_size), jnp.float32)
         key = jax.eval_shape(lambda: jax.random.key(0))
         try:
@@ -99,8 +100,9 @@ class Function(eqx.Module):
                     "a policy that takes (key, observations) must be written with jax.numpy; "
                     "a plain NumPy function takes (observations)"
                 ) from error
+            self._check_output(np.asarray(self.function(np.zeros(batch.shape, np.float32))), (2,))
             return lambda key, obs: self._call_numpy(obs)
-        self._check_output(getattr(out, "shape", None), (2,))
+        self._check_output(out, (2,))
 
         def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
             flat = obs.reshape(-1, obs.shape[-1])
@@ -113,18 +115,24 @@ class Function(eqx.Module):
         def call(obs: np.ndarray) -> np.ndarray:
             obs = np.asarray(obs)
             actions = np.asarray(self.function(obs.reshape(-1, obs.shape[-1])))
-            self._check_output(actions.shape, (obs.size // obs.shape[-1],))
+            self._check_output(actions, (obs.size // obs.shape[-1],))
             return actions.astype(np.int32).reshape(obs.shape[:-1])
 
         shape = jax.ShapeDtypeStruct(obs.shape[:-1], jnp.int32)
         return jax.pure_callback(call, shape, obs, vmap_method="expand_dims")
 
     @staticmethod
-    def _check_output(got: tuple[int, ...] | None, wanted: tuple[int, ...]) -> None:
+    def _check_output(actions: Any, wanted: tuple[int, ...]) -> None:
+        got, dtype = getattr(actions, "shape", None), getattr(actions, "dtype", None)
         if got != wanted:
             raise ValueError(
                 f"a policy must return one action for each observation: for shape (B, D) it must return (B,), "
                 f"got {got} where {wanted} was expected; use axis=-1, as in `observations[..., 0] >= 0.5`"
+            )
+        if dtype != bool and not np.issubdtype(dtype, np.integer):
+            raise TypeError(
+                f"a policy must return actions, whole numbers or True and False, got {dtype}; "
+                "compare probabilities with a random number, or pass policies.table(probabilities)"
             )
 
 

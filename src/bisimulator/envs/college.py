@@ -199,10 +199,11 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
     applicant = state.pool[state.slot]
     person = state.people[applicant]
     qualified = uniform(bits[0]) < params.success[person[TRUE].astype(jnp.int32)]
-    admitted = action == 1
+    over = state.remaining <= 0  # once the pool is empty nothing changes any more
+    admitted = (action == 1) & ~over
     gain, loss, regret = params.rewards
-    reward = jnp.where(admitted, jnp.where(qualified, gain, loss), jnp.where(qualified, regret, 0.0))
-    after = jnp.where(admitted, person, prepare(person, uniform(bits[1]), params))
+    reward = jnp.where(admitted, jnp.where(qualified, gain, loss), jnp.where(qualified & ~over, regret, 0.0))
+    after = jnp.where(admitted | over, person, prepare(person, uniform(bits[1]), params))
     # the admitted person's place goes to the last one of the pool: no copy of the pool
     last = state.pool[jnp.maximum(state.remaining - 1, 0)]
     remaining = state.remaining - admitted

@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
-from scipy.stats import norm
 
 from bisimulator.core import (
     Crowd,
@@ -139,8 +138,8 @@ def make_params(
         repayment=as_float(repay),
         group_probs=as_float(probs),
         omega=as_float(moves),
-        score_up=as_int(check_int("score_up", score_up, least=0)),
-        score_down=as_int(check_int("score_down", score_down, least=0)),
+        score_up=as_int(check_int("score_up", score_up, least=0, most=2**31 - 2)),
+        score_down=as_int(check_int("score_down", score_down, least=0, most=2**31 - 2)),
         reward_repaid=as_float(check_real("reward_repaid", reward_repaid)),
         reward_default=as_float(check_real("reward_default", reward_default)),
         horizon=as_int(check_int("horizon", horizon, least=1, most=2**31 - 2)),
@@ -171,7 +170,7 @@ def spread_groups(groups: int, c_max: int) -> np.ndarray:
     """
     scale = (c_max - 1) / 6 if c_max > 1 else 1.0
     means = np.linspace(5.0, 1.75, groups)[:, None] * scale
-    density = norm.pdf(np.arange(c_max), means, 1.375 * scale)
+    density = np.exp(-0.5 * ((np.arange(c_max) - means) / (1.375 * scale)) ** 2)
     return density / density.sum(-1, keepdims=True)
 
 

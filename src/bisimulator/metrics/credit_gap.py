@@ -21,13 +21,16 @@ def pairwise_gaps(people: Values, points_per_score: int) -> Values:
 
 
 def gaps(name: str, people: Values, points_per_score: int) -> dict[str, Values]:
-    """The largest gap over pairs of groups, and the mean. 0: the groups' scores are distributed alike."""
+    """The largest gap over pairs of groups, and the mean. 0: the groups' scores are distributed alike.
+
+    NaN: no two groups have anybody in them.
+    """
     pairs = pairwise_gaps(people, points_per_score)
     if pairs.shape[-1] == 0:
         zero = np.zeros(pairs.shape[:-1])
         return {name: zero, f"{name}_mean": zero}
     known = ~np.isnan(pairs)
-    largest = np.where(known, pairs, 0.0).max(-1)
+    largest = np.where(known.any(-1), np.where(known, pairs, 0.0).max(-1), np.nan)
     return {name: largest, f"{name}_mean": ratio(np.where(known, pairs, 0.0).sum(-1), known.sum(-1))}
 
 
