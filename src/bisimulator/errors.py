@@ -20,6 +20,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"{hint} Known: {', '.join(known)}."
 
 
+def check_known(what: str, name: str, known: Iterable[str]) -> None:
+    known = list(known)
+    if name not in known:
+        raise ValueError(f"Unknown {what} {name!r}.{did_you_mean(name, known)}")
+
+
 def check_keywords(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     known = list(known)
     for name in given:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from bisimulator.errors import did_you_mean
+from bisimulator.errors import check_known
 
 ENVIRONMENTS = {
     "lending": "bisimulator.envs.lending:LENDING",
@@ -40,7 +40,6 @@ KINDS = {"environment": ENVIRONMENTS, "method": METHODS, "metric": METRICS}
 def lookup(kind: str, name: str) -> Any:
     """The object registered under `name`; an unknown name says which names are close."""
     table = KINDS[kind]
-    if name not in table:
-        raise ValueError(f"Unknown {kind} {name!r}.{did_you_mean(name, table)}")
+    check_known(kind, name, table)
     module, _, attribute = table[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
