@@ -1,0 +1,188 @@
+"""Many copies of one environment side by side: the compiled programs under both Gymnasium environments.
+
+A copy's random numbers depend on its own episode key alone, never on the other copies: the people come from
+one half of the key, decision t from the other half and t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt32
+from numpy.typing import NDArray
+
+from bisimulator.core import COUNTS, Env, Scenario, State, Step, count_row, score_histograms
+from bisimulator.simulate import CURVE_POINTS
+
+_IMPL = "threefry2x32"  # named, so that a user's default does not change what a seed means
+
+
+class Copies(NamedTuple):
+    """Everything that moves, with a leading axis E of copies. Donated: a step changes it in place."""
+
+    state: State
+    key: UInt32[Array, "E 2"]  # of the decisions of the running episode
+    t: Int[Array, "E"]
+    counts: Float[Array, "E P G 7"]  # `COUNTS` within each of P equal parts of the episode
+
+
+class Decided(NamedTuple):
+    """`core.Step` of every copy as NumPy arrays that belong to the caller."""
+
+    obs: NDArray[np.float32]
+    next_self_obs: NDArray[np.float32]
+    reward: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    group: NDArray[np.int64]
+    qualified: NDArray[np.bool_]
+    cost: NDArray[np.float32]
+
+
+def episode_key(rng: np.random.Generator) -> NDArray[np.uint32]:
+    """The next episode's key from a Gymnasium environment's stream."""
+    return rng.integers(2**32, size=2, dtype=np.uint32)
+
+
+def _fresh(scenario: Scenario, key: UInt32[Array, "2"], params: Any, points: int) -> Copies:
+    """One copy (no leading axis) at the start of an episode."""
+    k_reset, k_steps = jax.random.split(jax.random.wrap_key_data(key, impl=_IMPL))
+    return Copies(
+        state=scenario.reset(k_reset, params),
+        key=jax.random.key_data(k_steps),
+        t=jnp.int32(0),
+        counts=jnp.zeros((points, params.num_groups, len(COUNTS))),
+    )
+
+
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _reset(
+    scenario: Scenario,
+    copies: Copies,
+    which: Int[Array, "E"],
+    number: int,
+    keys: UInt32[Array, "E 2"],
+    params: Any,
+) -> tuple[Copies, Float[Array, "E D"]]:
+    """Start the first `number` copies of `which` anew, one after the other: nobody else's people are touched."""
+    points = copies.counts.shape[1]
+
+    def start(n: Int[Array, ""], copies: Copies) -> Copies:
+        fresh = _fresh(scenario, keys[which[n]], params, points)
+        return jax.tree.map(lambda every, one: every.at[which[n]].set(one), copies, fresh)
+
+    copies = jax.lax.fori_loop(0, number, start, copies)
+    return copies, jax.vmap(scenario.observe, (0, None))(copies.state, params)
+
+
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _step(
+    scenario: Scenario, copies: Copies, action: Int[Array, "E"], params: Any
+) -> tuple[Copies, Float[Array, "2 E D"], Float[Array, "6 E"]]:
+    """One decision in every copy; `Decided` in two arrays, since each array that is handed over costs time."""
+
+    def advance(copy: Copies, action: Int[Array, ""]) -> tuple[Copies, Step]:
+        key = jax.random.fold_in(jax.random.wrap_key_data(copy.key, impl=_IMPL), copy.t)
+        state, step = scenario.step(key, copy.state, action, params)
+        row = count_row(action, step.qualified, step.reward, step.cost)
+        part = _part(copy.t, copy.counts.shape[0], params.horizon)
+        counts = copy.counts.at[part, step.group].add(row)
+        return Copies(state, copy.key, copy.t + 1, counts), step
+
+    copies, step = jax.vmap(advance)(copies, action)
+    narrow = (step.reward, step.terminated, step.truncated, step.group, step.qualified, step.cost)
+    seen = jnp.stack([step.obs, step.next_self_obs])
+    return copies, seen, jnp.stack([x.astype(jnp.float32) for x in narrow])
+
+
+def _part(t: Int[Array, ""], points: int, horizon: Int[Array, ""]) -> Int[Array, ""]:
+    """Which of the equal parts of the episode decision t belongs to."""
+    # t * points would overflow in very long episodes, where whole parts are exact enough
+    long = jnp.minimum(t // jnp.maximum(horizon // points, 1), points - 1)
+    return jnp.where(horizon < 2**24, t * points // horizon, long)
+
+
+@partial(jax.jit, static_argnums=0)
+def _scores(
+    scenario: Scenario, copies: Copies, which: Int[Array, "E"], number: int, params: Any
+) -> tuple[Float[Array, "E G C"], Float[Array, "E G B"]]:
+    """People at each true and observed score in the first `number` copies of `which`; zeros in the others."""
+
+    def one(copy: Int[Array, ""]) -> tuple[Float[Array, "G C"], Float[Array, "G B"]]:
+        crowd = scenario.crowd(jax.tree.map(lambda x: x[copy], copies.state))
+        return score_histograms(crowd, params.num_groups, params.num_scores)
+
+    def fill(n: Int[Array, ""], filled: tuple) -> tuple:
+        return jax.tree.map(lambda every, new: every.at[which[n]].set(new), filled, one(which[n]))
+
+    empty = jax.tree.map(lambda x: jnp.zeros((which.size, *x.shape)), jax.eval_shape(one, which[0]))
+    return jax.lax.fori_loop(0, number, fill, empty)
+
+
+class Simulation:
+    """`num` copies of an environment behind a NumPy face. Environments of equal shapes share compiled code."""
+
+    def __init__(self, env: Env, num: int):
+        self.env, self.num = env, num
+        points = min(CURVE_POINTS, int(env.params.horizon))
+        example = jax.eval_shape(
+            lambda key, params: _fresh(env.scenario, key, params, points), np.zeros(2, np.uint32), env.params
+        )
+        self._copies = jax.tree.map(lambda x: jnp.zeros((num, *x.shape), x.dtype), example)
+
+    def reset(self, which: Sequence[int] | NDArray[Any], keys: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """Start the copies `which` with these episode keys; the observations of all copies."""
+        places = self._padded(which)
+        every = np.zeros((self.num, 2), np.uint32)
+        every[np.asarray(which)] = keys
+        self._copies, obs = _reset(
+            self.env.scenario, self._copies, places, len(which), every, self.env.params
+        )
+        return np.array(obs)
+
+    def step(self, actions: NDArray[np.int32]) -> Decided:
+        """Decide on every copy's applicant."""
+        self._copies, seen, rest = _step(self.env.scenario, self._copies, actions, self.env.params)
+        obs, next_self_obs = np.asarray(seen)
+        reward, terminated, truncated, group, qualified, cost = np.asarray(rest)
+        return Decided(
+            obs=obs.copy(),
+            next_self_obs=next_self_obs.copy(),
+            reward=reward.astype(np.float64),
+            terminated=terminated.astype(np.bool_),
+            truncated=truncated.astype(np.bool_),
+            group=group.astype(np.int64),
+            qualified=qualified.astype(np.bool_),
+            cost=cost.copy(),
+        )
+
+    def outcome(self, which: Sequence[int] | NDArray[Any]) -> dict[str, NDArray[np.float32]]:
+        """The fields of `core.Outcome` for the copies `which` as they stand, in an array over all copies."""
+        true, observed = _scores(
+            self.env.scenario, self._copies, self._padded(which), len(which), self.env.params
+        )
+        counts = self.counts(which)
+        approvals = np.zeros((self.num, *counts.shape[1:3]), np.float32)
+        approvals[which] = counts[..., COUNTS.index("approved")].cumsum(1)
+        total = np.zeros((self.num, *counts.shape[2:]), np.float32)
+        total[which] = counts.sum(1)
+        return {
+            "counts": total,
+            "true_scores": np.array(true),
+            "observed_scores": np.array(observed),
+            "approvals": approvals,
+        }
+
+    def counts(self, which: Sequence[int] | NDArray[Any]) -> NDArray[np.float32]:
+        """`COUNTS` of each part of the running episodes, (which, parts, groups, 7)."""
+        return np.asarray(self._copies.counts)[np.asarray(which)]
+
+    def _padded(self, which: Sequence[int] | NDArray[Any]) -> NDArray[np.int32]:
+        places = np.zeros(self.num, np.int32)
+        places[: len(which)] = which
+        return places
