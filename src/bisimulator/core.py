@@ -212,7 +212,8 @@ def draw_category(probs: Float[Array, "... K"], u: Float[Array, "..."]) -> Int[A
     """Category by inverse distribution function; a category of probability 0 is never drawn."""
     cdf = jnp.cumsum(probs, -1)
     cdf = cdf / cdf[..., -1:]
-    return (u[..., None] >= cdf[..., :-1]).sum(-1)
+    borders = jnp.broadcast_to(cdf[..., :-1], (*u.shape, probs.shape[-1] - 1))
+    return (u[..., None] >= borders).sum(-1)
 
 
 def score_and_group(
@@ -220,8 +221,8 @@ def score_and_group(
 ) -> Float[Array, "... F"]:
     """How every observation begins: the observed score in 0..1, then the group one-hot."""
     score = observed[..., None] / max(params.num_scores - 1, 1)
-    one_hot = group[..., None] == jnp.arange(params.num_groups)
-    return jnp.concatenate([score, one_hot.astype(jnp.float32)], -1)
+    one_hot = jax.nn.one_hot(group.astype(jnp.int32), params.num_groups, dtype=jnp.float32)
+    return jnp.concatenate([score, one_hot], -1)
 
 
 def count_row(

@@ -84,7 +84,7 @@ def comparison_table(scenario: str, summaries: Mapping[str, Summary], rows: Sequ
     ours = next(iter(summaries.values()))
     columns = list(dict.fromkeys(metric for row in theirs.values() for metric in row))
     columns = columns or [metric for metric in HEADLINES if metric in ours]
-    titles = [metric.removeprefix("average_").replace("_", " ") for metric in columns]
+    titles = [metric.removeprefix("average_").removeprefix("social_").replace("_", " ") for metric in columns]
     table = plain_table("Next to the paper, ± half width of the 95% interval", ["", "method"], titles)
     for where, group in (("here", summaries), ("paper", theirs)):
         for name, summary in group.items():

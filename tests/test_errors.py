@@ -1,0 +1,57 @@
+"""Every message says what came, what was wanted and the way out."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bisimulator import errors
+
+WRONG = [
+    (errors.check_array, ("x", "abc"), {"ndim": (1,)}, ["x must be numeric", "'abc'", "pass numbers"]),
+    (errors.check_array, ("x", [[1], [1, 2]]), {"ndim": (2,)}, ["x must be numeric", "pass numbers"]),
+    (errors.check_array, ("x", [1, 2]), {"ndim": (0, 2)}, ["0 or 2 dimension", "(2,)", "pass numbers"]),
+    (errors.check_array, ("x", [1, np.nan]), {"ndim": (1,)}, ["x must be finite", "nan", "remove NaN"]),
+    (errors.check_distribution, ("p", [2, 3]), {}, ["p must sum to 1", "got 5", "divide by their sum"]),
+    (errors.check_distribution, ("p", [-0.5, 1.5]), {}, ["must not be negative", "-0.5", "probabilities"]),
+    (errors.check_distribution, ("p", []), {}, ["p is empty", "at least one"]),
+    (errors.check_distribution, ("p", [[1, 0], [0.5, 0.4]]), {"ndim": (2,)}, ["sum to 1", "0.9"]),
+    (errors.check_probabilities, ("p", [50.0]), {}, ["[0, 1]", "got 50", "divide by 100"]),
+    (errors.check_probabilities, ("p", [-0.1]), {}, ["[0, 1]", "got -0.1"]),
+    (errors.check_probabilities, ("p", []), {}, ["p is empty"]),
+    (errors.check_int, ("n", 0), {"least": 1}, ["n must be at least 1", "got 0", "pass 1 or more"]),
+    (errors.check_int, ("n", 9), {"least": 1, "most": 8}, ["at most 8", "got 9", "pass 8 or less"]),
+    (errors.check_int, ("n", 3.0), {"least": 1}, ["whole number", "3.0", "pass an int"]),
+    (errors.check_int, ("n", True), {"least": 0}, ["whole number", "True"]),
+    (errors.check_real, ("x", 2), {"least": 0, "most": 1}, ["[0, 1]", "got 2", "inside"]),
+    (errors.check_real, ("x", [1, 2]), {}, ["0 dimension", "pass one number"]),
+    (errors.check_real, ("x", np.inf), {}, ["finite"]),
+    (errors.check_shape, ("x", np.ones(2), (3,), "one a group"), {}, ["(3,)", "one a group", "(2,)", "each"]),
+    (errors.check_known, ("metric", "recal", ["recall", "return"]), {}, ["'recal'", "mean 'recall'", "return"]),
+]
+
+
+@pytest.mark.parametrize(("check", "arguments", "keywords", "parts"), WRONG)
+def test_wrong_values_are_explained(check, arguments, keywords, parts):
+    with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
+        check(*arguments, **keywords)
+    for part in parts:
+        assert part in str(raised.value)
+
+
+def test_unknown_keyword_names_the_close_one():
+    with pytest.raises(TypeError, match=re.escape("no parameter 'popluation'. Did you mean 'population'?")):
+        errors.check_keywords("environment 'lending'", ["popluation"], ["population", "horizon"])
+    errors.check_keywords("environment 'lending'", ["horizon"], ["population", "horizon"])
+
+
+def test_a_name_close_to_nothing_still_lists_what_there_is():
+    assert errors.did_you_mean("zzz", ["recall", "approvals"]) == " Known: approvals, recall."
+
+
+def test_right_values_come_back():
+    assert errors.check_int("n", np.int64(3), least=3, most=3) == 3
+    assert errors.check_real("x", 1, least=1, most=1) == 1.0
+    np.testing.assert_array_equal(errors.check_distribution("p", (0.25, 0.75)), [0.25, 0.75])
+    np.testing.assert_array_equal(errors.check_probabilities("p", [0, 1]), [0.0, 1.0])
+    assert errors.check_array("x", 3, ndim=(0,)).dtype == np.float64
