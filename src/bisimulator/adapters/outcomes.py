@@ -14,7 +14,9 @@ def ended_outcome(info: dict[str, Any]) -> Outcome:
     """
     info = info.get("final_info", info)  # where a SameStep vector environment puts the end of an episode
     if "outcome" not in info:
-        raise ValueError("no episode ended in this step, so there is no outcome; ask when terminated or truncated")
+        raise ValueError(
+            "no episode ended in this step, so there is no outcome; ask when terminated or truncated"
+        )
     fields = {name: value for name, value in info["outcome"].items() if not name.startswith("_")}
     if "_outcome" in info:
         fields = {name: value[info["_outcome"]] for name, value in fields.items()}

@@ -240,12 +240,11 @@ def spread_apart(values: NDArray[Any], least: float) -> NDArray[Any]:
     """Label heights near the values and at least `least` apart, so that they can be read."""
     order = np.argsort(values, kind="stable")
     heights = values[order].astype(float)
-    for _ in range(len(heights)):
-        for i in range(1, len(heights)):
-            overlap = least - (heights[i] - heights[i - 1])
-            if overlap > 0:
-                heights[i - 1 : i + 1] += (-overlap / 2, overlap / 2)
-    heights -= max(0.0, heights[-1] - 1)
+    for i in range(1, len(heights)):  # upwards from the lowest, then down again from the top
+        heights[i] = max(heights[i], heights[i - 1] + least)
+    heights[-1] = min(heights[-1], 1)
+    for i in reversed(range(len(heights) - 1)):
+        heights[i] = min(heights[i], heights[i + 1] - least)
     return heights[np.argsort(order)]
 
 
