@@ -18,7 +18,7 @@ def test_every_name_is_lower_case_and_leads_to_something_with_one_line_about_it(
 
 
 def test_an_unknown_name_gets_close_ones_and_all():
-    with pytest.raises(ValueError, match="Unknown environment 'lendng'. Did you mean 'lending'") as raised:
+    with pytest.raises(ValueError, match=r"Unknown environment 'lendng'\. Did you mean 'lending'") as raised:
         registry.lookup("environment", "lendng")
     assert all(name in str(raised.value) for name in registry.ENVIRONMENTS)
 

@@ -161,7 +161,7 @@ def test_people_start_with_their_normals(key):
             abs(frequency - expected) <= 4 * np.sqrt(expected * (1 - expected) / len(mine)) + 1 / len(mine)
         ).all()
         budget = mine[:, BUDGET] + mine[:, PAID]
-        assert 0 <= budget.min()
+        assert budget.min() >= 0
         assert budget.max() <= 5 + 1e-6
         for level in (0.5, 2.0, 4.0):
             p = norm.sf(level, budget_mean, 1)

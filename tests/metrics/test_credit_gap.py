@@ -1,0 +1,69 @@
+"""The credit gap is SciPy's Wasserstein distance between the groups' scores."""
+
+from itertools import combinations
+
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.stats import wasserstein_distance
+
+from bisimulator import registry
+from bisimulator.core import SCORE_GRID, Crowd, score_histograms
+from bisimulator.metrics.credit_gap import METRIC, gaps, pairwise_gaps
+from tests.metrics.outcomes import outcome
+
+people = hnp.arrays(
+    float, st.tuples(st.integers(2, 5), st.integers(1, 8)), elements=st.integers(0, 9)
+).filter(lambda table: (table.sum(-1) > 0).all())
+
+
+@given(people)
+def test_pairs_are_kantorovich_distances(table):
+    scores = np.arange(table.shape[1])
+    expected = [
+        wasserstein_distance(scores, scores, table[i], table[j])
+        for i, j in combinations(range(len(table)), 2)
+    ]
+    np.testing.assert_allclose(pairwise_gaps(table, 1), expected, atol=1e-12)
+    numbers = gaps("x", table, 1)
+    np.testing.assert_allclose(
+        [numbers["x"], numbers["x_mean"]], [max(expected), np.mean(expected)], atol=1e-12
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 64)), min_size=2, max_size=9))
+def test_observed_scores_on_the_grid_are_exact(pairs):
+    group, place = np.array(pairs).T
+    if len(set(group)) < 2:
+        return
+    score = place / SCORE_GRID
+    crowd = Crowd(jnp.asarray(group), jnp.zeros(len(pairs)), jnp.asarray(score, jnp.float32))
+    _, observed = score_histograms(crowd, 2, 5)
+    expected = wasserstein_distance(score[group == 0], score[group == 1])
+    np.testing.assert_allclose(pairwise_gaps(np.asarray(observed, float), SCORE_GRID)[0], expected, atol=1e-6)
+
+
+def test_by_hand():
+    columns = METRIC.columns(outcome([[1, 0, 0], [0, 0, 3], [0, 2, 0]]))
+    np.testing.assert_allclose(columns["credit_gap"], 2)
+    np.testing.assert_allclose(columns["credit_gap_mean"], (2 + 1 + 1) / 3)
+
+
+def test_one_group_has_no_gap_and_groups_without_people_an_unknown_one():
+    np.testing.assert_array_equal(gaps("x", np.ones((4, 1, 3)), 1)["x"], 0)
+    lonely = gaps("x", np.array([[1.0, 2.0], [0.0, 0.0]]), 1)
+    assert np.isnan(lonely["x"])
+    assert np.isnan(lonely["x_mean"])
+
+
+def test_true_and_observed_gap_agree_where_scores_do():
+    one = outcome([[1, 0, 2], [0, 2, 1]])
+    observed = registry.lookup("metric", "observed-credit-gap").columns(one)
+    np.testing.assert_allclose(observed["observed_credit_gap"], METRIC.columns(one)["credit_gap"])
+
+
+def test_it_speaks_of_lending_only():
+    applies = {name for name in registry.ENVIRONMENTS if METRIC.applies(registry.lookup("environment", name))}
+    assert applies == {"lending", "lending-conscientiousness", "lending-10-groups"}
