@@ -196,6 +196,15 @@ def uniform(bits: UInt32[Array, "..."]) -> Float[Array, "..."]:
     return (bits >> 8).astype(jnp.float32) * jnp.float32(2**-24)
 
 
+def read_row(rows: Array, i: Int[Array, ""]) -> Array:
+    """`rows[i]`, read once and kept, for a row that is about to be overwritten.
+
+    A plain `rows[i]` of a single copy is fused into each of its uses, also those after the write, and the
+    compiler then copies all rows to keep the old one. A read of two rows is not.
+    """
+    return rows[jnp.stack([i, i])][0]
+
+
 def random_index(bits: UInt32[Array, "..."], n: int | Int[Array, "..."]) -> Int[Array, "..."]:
     """Random bits as an index below n: the high word of bits * n, from 16-bit halves.
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from bisimulator.adapters import ended_outcome
+import bisimulator
+from bisimulator.adapters import compiled, ended_outcome
+from bisimulator.adapters.compiled import Simulation
 from bisimulator.adapters.gymnasium_env import BisimulatorEnv
 from bisimulator.adapters.gymnasium_vector import BisimulatorVectorEnv
 from bisimulator.evaluation import metric_columns
@@ -30,6 +32,8 @@ def assert_same(mine, wanted, where=""):
             assert not mine[key if key.startswith("_") else f"_{key}"].any(), (where, key)
         for key in wanted:
             assert_same(mine[key], wanted[key], f"{where}.{key}")
+    elif wanted is None:
+        assert mine is None, where
     elif isinstance(wanted, tuple) or np.asarray(wanted).dtype.kind == "O":
         for one, other in zip(mine, wanted, strict=True):
             assert_same(one, other, where)
@@ -134,14 +138,18 @@ def test_outcomes_of_the_ended_copies(mode):
             skip = ended
 
 
-def test_a_step_does_not_copy_the_population():
-    """The people stay where they are in memory: the cost of a step does not grow with their number."""
-    env = BisimulatorVectorEnv("lending", COPIES, **SMALL["lending"])
-    env.reset(seed=0)
-    place = env._simulation._copies.state.people.unsafe_buffer_pointer()
-    env.step(np.ones(COPIES, int))
-    env.reset(options={"reset_mask": np.array([True, False, False, False])})
-    assert env._simulation._copies.state.people.unsafe_buffer_pointer() == place
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("copies", [1, 3])
+def test_a_step_does_not_copy_the_population(name, copies):
+    """No instruction of the compiled step makes a second array of all people, so its cost does not grow with them."""
+    simulation = Simulation(bisimulator.make(name, population=12_345), copies)
+    actions = np.zeros(copies, np.int32)
+    program = compiled._step.lower(
+        simulation.env.scenario, simulation._copies, actions, simulation.env.params
+    ).compile()
+    lines = [line for line in program.as_text().splitlines() if "12345" in line]
+    assert any("scatter(" in line or "dynamic-update-slice(" in line for line in lines)
+    assert not [line for line in lines if " copy(" in line]
 
 
 @pytest.mark.parametrize("wrapper", [gymnasium.wrappers.vector.RecordEpisodeStatistics])

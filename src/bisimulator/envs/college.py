@@ -21,7 +21,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bisimulator.core import Crowd, Scenario, Step, draw_category, random_index, score_and_group, uniform
+from bisimulator.core import (
+    Crowd,
+    Scenario,
+    Step,
+    draw_category,
+    random_index,
+    read_row,
+    score_and_group,
+    uniform,
+)
 from bisimulator.errors import (
     check_array,
     check_distribution,
@@ -196,8 +205,8 @@ def prepare(person: Float[Array, "... 5"], u: Float[Array, "..."], params: Param
 
 def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
     bits = jax.random.bits(key, (3,))
-    applicant = state.pool[state.slot]
-    person = state.people[applicant]
+    applicant, last = state.pool[jnp.stack([state.slot, jnp.maximum(state.remaining - 1, 0)])]
+    person = read_row(state.people, applicant)
     qualified = uniform(bits[0]) < params.success[person[TRUE].astype(jnp.int32)]
     over = state.remaining <= 0  # once the pool is empty nothing changes any more
     admitted = (action == 1) & ~over
@@ -205,7 +214,6 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
     reward = jnp.where(admitted, jnp.where(qualified, gain, loss), jnp.where(qualified & ~over, regret, 0.0))
     after = jnp.where(admitted | over, person, prepare(person, uniform(bits[1]), params))
     # the admitted person's place goes to the last one of the pool: no copy of the pool
-    last = state.pool[jnp.maximum(state.remaining - 1, 0)]
     remaining = state.remaining - admitted
     state = State(
         people=state.people.at[applicant].set(after),
