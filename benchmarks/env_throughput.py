@@ -1,0 +1,165 @@
+"""How many steps a second: Gymnasium's vector API and a compiled rollout against plain NumPy Python.
+
+Run `python benchmarks/env_throughput.py`. All contestants take turns in one run and the medians are compared, so a
+busy machine slows all of them alike. "Ratio" is to the NumPy environment with one copy, unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy_lending import NumpyLending
+
+import bisimulator
+
+Steps = Callable[[], int]  # does some work, says how many environment steps it was
+
+
+def numpy_steps(number: int = 5_000) -> Steps:
+    """The bare transition in a loop, without Gymnasium's `info`: the fastest way to use it."""
+    env, actions = NumpyLending(horizon=2**31), np.random.default_rng(0).integers(2, size=number).tolist()
+    env.reset(seed=0)
+
+    def run() -> int:
+        for action in actions:
+            env.advance(action)
+        return number
+
+    return run
+
+
+def vector_steps(name: str, copies: int, number: int = 100, **params: Any) -> Steps:
+    """Gymnasium's vector API, with rewards, flags and full `info` as NumPy arrays in every step."""
+    env = gymnasium.make_vec(name, num_envs=copies, vectorization_mode="vector_entry_point", **params)
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).integers(2, size=(number, copies))
+
+    def run() -> int:
+        for row in actions:
+            env.step(row)
+        return number * copies
+
+    return run
+
+
+def rollout_steps(name: str, copies: int, number: int = 400, **params: Any) -> Steps:
+    """A compiled loop with a random policy: observations, actions and rewards never leave the program."""
+    env = bisimulator.make(name, **params)
+    keys = jax.random.split(jax.random.key(0), copies)
+
+    @jax.jit
+    def start(params: Any) -> Any:
+        return jax.lax.map(lambda key: env.scenario.reset(key, params), keys)
+
+    @partial(jax.jit, donate_argnums=0)
+    def roll(states: Any, begin: int, params: Any) -> tuple[Any, jax.Array]:
+        def decide(carry: tuple, t: jax.Array) -> tuple:
+            states, total = carry
+            k_act = jax.random.fold_in(jax.random.key(1), t)
+            action = (jax.random.bits(k_act, (copies,)) >> 31).astype(jnp.int32)
+            k_step = jax.vmap(lambda key: jax.random.fold_in(key, t))(keys)
+            states, step = jax.vmap(lambda k, s, a: env.scenario.step(k, s, a, params))(
+                k_step, states, action
+            )
+            return (states, total + step.reward.sum() + step.obs.sum()), None
+
+        return jax.lax.scan(decide, (states, 0.0), begin + jnp.arange(number))[0]
+
+    progress = [start(env.params), 0]
+
+    def run() -> int:
+        states, total = roll(progress[0], progress[1], env.params)
+        total.block_until_ready()
+        progress[:] = [states, progress[1] + number]
+        return number * copies
+
+    return run
+
+
+def rates(contestants: dict[str, Steps], repeats: int) -> dict[str, float]:
+    """Median steps a second of each, taking turns; the first round compiles and does not count."""
+    seen: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(repeats + 1):
+        for name, run in contestants.items():
+            begin = time.perf_counter()
+            steps = run()
+            if turn > 0:
+                seen[name].append(steps / (time.perf_counter() - begin))
+    return {name: float(np.median(values)) for name, values in seen.items()}
+
+
+def speed(repeats: int) -> None:
+    endless = {"horizon": 2**31 - 2}
+    # college's rollout has people enough that no pool is empty before the last round
+    contestants = {
+        "NumPy, 1 copy": numpy_steps(),
+        "Gymnasium vector API, 1024 copies": vector_steps("bisimulator/Lending-v0", 1024, **endless),
+        "compiled rollout, 1024 copies": rollout_steps("lending", 1024, **endless),
+        "compiled rollout, 8 copies": rollout_steps("lending", 8, **endless),
+        "college, vector API, 1024 copies": vector_steps("bisimulator/College-v0", 1024, **endless),
+        "college, compiled rollout, 1024 copies": rollout_steps(
+            "college", 1024, population=100_000 // 8, **endless
+        ),
+    }
+    found = rates(contestants, repeats)
+    wanted = {"Gymnasium vector API, 1024 copies": 12, "compiled rollout, 1024 copies": 40}
+    base = found["NumPy, 1 copy"]
+    print(f"{'lending':42}{'steps/s':>14}{'ratio':>9}{'wanted':>9}")
+    for name, rate in found.items():
+        goal = f">= {wanted[name]}" if name in wanted else ""
+        print(f"{name:42}{rate:14,.0f}{rate / base:9.1f}{goal:>9}")
+
+
+def population(repeats: int, copies: int = 64) -> None:
+    """The cost of a step when there are a thousand times as many people."""
+    sizes = {"1,000": 1_000, "1,000,000": 1_000_000}
+    params = {"horizon": 2**31 - 2}
+    found = rates(
+        {f"{kind} {size}": make(name, copies, population=people, **params)
+         for size, people in sizes.items()
+         for kind, make, name in (("vector", vector_steps, "bisimulator/Lending-v0"),
+                                  ("rollout", rollout_steps, "lending"))},
+        repeats,
+    )  # fmt: skip
+    print(f"\n{f'cost of a step, {copies} copies':42}{'1,000':>14}{'1,000,000':>14}{'ratio':>9}{'wanted':>9}")
+    for kind, label in (("vector", "Gymnasium vector API"), ("rollout", "compiled rollout")):
+        small, large = (1e9 / found[f"{kind} {size}"] for size in sizes)
+        print(f"{label:42}{small:11,.0f} ns{large:11,.0f} ns{large / small:9.2f}{'<= 1.5':>9}")
+
+
+def ten_million() -> None:
+    env = gymnasium.make("bisimulator/Lending-v0", population=10_000_000)
+    begin = time.perf_counter()
+    env.reset(seed=0)
+    reset = time.perf_counter() - begin
+    env.step(1)
+    begin = time.perf_counter()
+    for _ in range(200):
+        env.step(1)
+    step = (time.perf_counter() - begin) / 200
+    print(
+        f"\n10,000,000 people, Gymnasium, 1 copy: reset {reset:.1f} s (with compiling), step {step * 1e6:.0f} us"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=15, help="rounds of each contestant (median is shown)")
+    repeats = parser.parse_args().repeats
+    speed(repeats)
+    population(repeats)
+    ten_million()
+
+
+if __name__ == "__main__":
+    main()
