@@ -1,0 +1,378 @@
+"""The frontier against its published table, exhaustive linear programmes, the exact chain and simulation."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import bisimulator
+from bisimulator import published
+from bisimulator.exact import occupancy
+from bisimulator.exact.chain import expect
+from bisimulator.exact.columns import Columns
+from bisimulator.exact.frontier import best_return, frontier
+from bisimulator.exact.occupancy import groups_of
+from bisimulator.exact.stationary import Stationary, climb
+
+
+@pytest.fixture(scope="module")
+def lending():
+    return bisimulator.make("lending")
+
+
+@st.composite
+def small_worlds(draw, groups=(1, 3)):
+    """Lending of a few people, scores and steps, so that a linear programme can hold all of its policies."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    g, c = draw(st.integers(*groups)), draw(st.integers(2, 4))
+    return bisimulator.make(
+        "lending",
+        initial=rng.dirichlet(np.ones(c), g),
+        repayment=rng.uniform(0.1, 0.95, (g, c)),
+        group_probs=rng.dirichlet(np.ones(g)),
+        population=draw(st.sampled_from([1, 2, 7])),
+        horizon=draw(st.integers(1, 12)),
+        reward_default=-draw(st.sampled_from([1.0, 2.5])),
+        score_up=draw(st.sampled_from([1, 2])),
+        omega=None,
+    )
+
+
+def with_default_omega(env):
+    moves = jnp.array([env.params.score_up, env.params.score_down], jnp.float32)
+    return env.with_omega(jnp.tile(moves, (env.num_groups, 1)))
+
+
+def occupancy_programme(env, least=None, most_credit_gap=None):
+    """The best return as one linear programme over all occupancies x[g, t, c, a]: the definition itself."""
+    groups = groups_of(env.params)
+    person = groups[0].types[0]
+    T, C, G = person.horizon, len(person.initial), len(groups)
+    index = np.arange(G * (T + 1) * C * 2).reshape(G, T + 1, C, 2)
+    cost, equal, right = np.zeros(index.size), [], []
+    for g, group in enumerate(groups):
+        p = group.types[0]
+        for t in range(T):
+            cost[index[g, t, :, 1]] -= group.size * p.rate * p.gain
+        for t in range(T + 1):
+            for c in range(C):
+                row = np.zeros(index.size)
+                row[index[g, t, c]] += 1
+                if t > 0:
+                    row[index[g, t - 1, c, 0]] -= 1
+                    row[index[g, t - 1, c, 1]] -= 1 - p.rate
+                    for b in range(C):
+                        row[index[g, t - 1, b, 1]] -= p.rate * (
+                            (p.up[b] == c) * p.chance[b] + (p.down[b] == c) * (1 - p.chance[b])
+                        )
+                equal.append(row)
+                right.append(p.initial[c] if t == 0 else 0.0)
+    below = []
+    for g, group in enumerate(groups if least is not None else []):
+        chance = group.types[0].chance
+        row = np.zeros(index.size)
+        row[index[g, :T, :, 0]] += least * chance
+        row[index[g, :T, :, 1]] += (least - 1) * chance
+        below.append(row)
+    bounds = np.zeros(len(below))
+    if most_credit_gap is not None:  # two groups: signs of the CDF differences enumerate the absolute values
+        cdf = np.zeros((G, C - 1, index.size))
+        for g in range(G):
+            for c in range(C - 1):
+                cdf[g, c, index[g, T, : c + 1].ravel()] = 1
+        signs = np.array(np.meshgrid(*[[-1, 1]] * (C - 1))).reshape(C - 1, -1).T
+        below = signs @ (cdf[0] - cdf[1])
+        bounds = np.full(len(below), most_credit_gap)
+    result = linprog(cost, A_ub=below if len(below) else None, b_ub=bounds if len(below) else None,
+                     A_eq=np.array(equal), b_eq=right)  # fmt: skip
+    return -result.fun if result.status == 0 else None
+
+
+def test_numbers_of_the_min_recall_table(lending):
+    result = frontier(lending, levels=[1, 0.95, 0.9, 0.8, 0])
+    np.testing.assert_allclose(result.value, [3570.7, 3788.2, 3914.3, 4101.3, 4197.8], atol=0.05)
+    np.testing.assert_allclose(result.recalls[-1], [0.980, 0.712], atol=5e-4)
+    assert (result.upper_bound - result.value < 1e-3).all()
+    assert (result.upper_bound >= result.value).all()
+
+
+def test_numbers_of_the_recall_gap_table(lending):
+    result = frontier(lending, "recall-gap", levels=[0, 0.05, 0.1, 1])
+    np.testing.assert_allclose(result.value, [3760.6, 3879.9, 3983.7, 4197.8], atol=0.05)
+    np.testing.assert_allclose(result.recalls[0], [0.925, 0.925], atol=5e-4)
+    assert (result.upper_bound - result.value < 1e-2).all()
+    np.testing.assert_array_equal(result.levelling_down, [True, True, True, False])
+
+
+def test_regret_of_the_published_points(lending):
+    """Published recalls are rounded to .01, so a point may have half a hundredth less than it says."""
+    regrets = {"PPO + Bisimulator": 29, "ELBERT-PO": 41, "PPO": 328, "EO": 400, "Max-util": 527}
+    for method, regret in {**regrets, "A-PPO": 679, "Lag-PPO": 758}.items():
+        row = published.row("lending", method)
+        recalls = np.array([row["recall_g1"].mean, row["recall_g2"].mean]) - 0.005
+        assert best_return(lending, recalls) - row["average_return"].mean == pytest.approx(regret, abs=0.5)
+
+
+@given(small_worlds(), st.sampled_from([0.0, 0.4, 0.8, 1.0]))
+@settings(max_examples=25, deadline=None)
+def test_min_recall_is_the_optimum_over_all_occupancies(env, level):
+    env = with_default_omega(env)
+    result = frontier(env, levels=[level])
+    truth = occupancy_programme(env, least=level)
+    assert result.value[0] == pytest.approx(truth, rel=1e-6, abs=1e-6)
+    assert result.upper_bound[0] >= truth - 1e-6 * max(1, abs(truth))
+    assert (result.recalls[0] >= level - 1e-6).all()
+
+
+@given(small_worlds(groups=(2, 2)), st.sampled_from([0.05, 0.3, 0.8]))
+@settings(max_examples=15, deadline=None)
+def test_credit_gap_is_the_optimum_over_all_occupancies(env, level):
+    env = with_default_omega(env)
+    result = frontier(env, "credit-gap", levels=[level])
+    truth = occupancy_programme(env, most_credit_gap=level)
+    if truth is None:
+        assert np.isnan(result.value[0])
+        with pytest.raises(ValueError, match="no policy was found at level"):
+            result.policy(0)
+        return
+    assert result.value[0] == pytest.approx(truth, rel=1e-6, abs=1e-6)
+    assert result.upper_bound[0] >= truth - 1e-6 * max(1, abs(truth))
+    assert result.credit_gap[0] <= level + 1e-6
+
+
+@given(small_worlds(groups=(2, 3)), st.sampled_from([0.0, 0.1, 0.3]))
+@settings(max_examples=15, deadline=None)
+def test_recall_gap_is_the_best_of_all_bands(env, level):
+    """Against a fine grid of bands, each solved on its own by linear programming."""
+    env = with_default_omega(env)
+    result = frontier(env, "recall-gap", levels=[level])
+    groups = [Columns(group) for group in groups_of(env.params)]
+    grid = np.linspace(0, 1 - level, 41)
+    best = max(banded(groups, rho, rho + level) for rho in grid)
+    scale = max(1.0, abs(best))
+    assert result.upper_bound[0] >= best - 1e-6 * scale
+    assert result.value[0] >= best - 2e-6 * scale
+    assert result.value[0] <= result.upper_bound[0] + 1e-9
+    assert np.ptp(result.recalls[0]) <= level + 1e-6
+
+
+def banded(groups, low, high):
+    total = 0.0
+    for columns in groups:
+        free = columns.moments[columns.free]
+        recall = free[occupancy.ACCEPTED_REPAYERS] / free[occupancy.REPAYERS]
+        side, bound = (-1.0, high) if recall > high else (1.0, low)
+        slack = np.zeros(len(free))
+        slack[occupancy.ACCEPTED_REPAYERS], slack[occupancy.REPAYERS] = side, -side * bound
+        total += columns.group.size * columns.best(slack)[0].moments[occupancy.RETURN]
+    return total
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=20, deadline=None)
+def test_no_policy_lies_beyond_the_frontier(lending, seed):
+    accept = np.random.default_rng(seed).random((2, 7)).round(1)
+    result = expect(lending, accept)
+    assert best_return(lending, result.recall - 1e-9) >= result.average_return
+    by_gap = frontier(lending, "credit-gap", levels=[result.credit_gap + 1e-9])
+    assert by_gap.upper_bound[0] >= result.average_return
+
+
+@pytest.mark.parametrize("criterion", ["min-recall", "recall-gap", "credit-gap"])
+@pytest.mark.parametrize("name", ["lending", "lending-conscientiousness"])
+def test_stationary_policies_are_what_they_say(name, criterion):
+    env = bisimulator.make(name, population=20, horizon=200)
+    loose = {"min-recall": 0.9, "recall-gap": 0.1, "credit-gap": 2.0}[criterion]
+    result = frontier(env, criterion, levels=[loose])
+    policy = result.policy(0, stationary=True)
+    truth = expect(env, policy)
+    assert truth.average_return == pytest.approx(result.stationary_value[0])
+    np.testing.assert_allclose(truth.recall, result.stationary_recalls[0], atol=1e-9)
+    met = {
+        "min-recall": truth.recall.min() >= loose - 1e-6,
+        "recall-gap": truth.recall_gap <= loose + 1e-6,
+        "credit-gap": truth.credit_gap <= loose + 1e-6,
+    }
+    assert met[criterion]
+    assert result.stationary_value[0] <= result.upper_bound[0] + 1e-6
+
+
+def test_best_stationary_policy_beats_every_deterministic_one(lending):
+    """All 128 policies of a group and mixtures of neighbours, at a level where some satisfy the demand."""
+    group = Stationary(groups_of(lending.params)[1])
+    corners = np.array(np.meshgrid(*[[0.0, 1.0]] * 7)).reshape(7, -1).T
+
+    def demand(moments):
+        slack = np.array([0, -0.85, 1, *[0] * 7])
+        return moments @ slack, slack[None, None]
+
+    best = climb([group], demand, [np.full((1, 7), 0.5), np.ones((1, 7))])
+    value = group.moments(best[0])[0][0]
+    for corner in corners:
+        moments = group.moments(corner)[0]
+        assert moments[2] < 0.85 * moments[1] or moments[0] <= value + 1e-9
+
+
+@pytest.mark.parametrize(("population", "horizon"), [(1, 6), (5, 40), (1000, 10_000)])
+def test_moments_of_a_stationary_policy_and_their_derivatives(population, horizon):
+    env = bisimulator.make("lending", population=population, horizon=horizon)
+    accept = np.random.default_rng(1).random((2, 7))
+    truth = expect(env, accept)
+    for g, group in enumerate(groups_of(env.params)):
+        moments, slope = Stationary(group).moments(accept[g])
+        assert group.size * moments[0] == pytest.approx(truth.group_return[g])
+        assert moments[2] / moments[1] == pytest.approx(truth.recall[g])
+        np.testing.assert_allclose(moments[3:], truth.final_scores[g], atol=1e-9)
+        step = 1e-6 * np.eye(7)
+        numeric = [
+            (Stationary(group).moments(accept[g] + h)[0] - Stationary(group).moments(accept[g] - h)[0]) / 2e-6
+            for h in step
+        ]
+        np.testing.assert_allclose(slope, np.stack(numeric, 1), atol=1e-7)
+
+
+def clocked_moments(env, policy):
+    """Expected (reward, repayers, accepted repayers) of pi_t(accept | group, score), step by step."""
+    totals = []
+    for g, group in enumerate(groups_of(env.params)):
+        p, share, total = group.types[0], group.types[0].initial.copy(), np.zeros(3)
+        move = np.zeros((7, 7))
+        move[np.arange(7), p.up] += p.chance
+        move[np.arange(7), p.down] += 1 - p.chance
+        for accept in policy[:, g]:
+            visit = p.rate * share
+            total += [visit @ (accept * p.gain), visit @ p.chance, visit @ (accept * p.chance)]
+            share = share - visit * accept + (visit * accept) @ move
+        totals.append(total)
+    return np.array(totals)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "level"), [("min-recall", 0.9), ("recall-gap", 0.05), ("credit-gap", 2.2)]
+)
+def test_the_policy_attains_its_point(lending, criterion, level):
+    result = frontier(lending, criterion, levels=[level])
+    policy = result.policy(0)
+    assert policy.shape == (10_000, 2, 7)
+    assert policy.min() >= 0
+    assert policy.max() <= 1 + 1e-12
+    totals = clocked_moments(lending, policy)
+    assert 500 * totals[:, 0].sum() == pytest.approx(result.value[0], rel=1e-9)
+    np.testing.assert_allclose(totals[:, 2] / totals[:, 1], result.recalls[0], atol=1e-9)
+
+
+def test_the_policy_simulated_lands_on_its_point():
+    """Step by step through the environment itself, with the clock."""
+    env = bisimulator.make("lending", population=50, horizon=500)
+    result = frontier(env, levels=[0.9])
+    policy = jnp.asarray(result.policy(0), jnp.float32)
+
+    def episode(key):
+        k_reset, k_steps = jax.random.split(key)
+
+        def step(state, t):
+            k_act, k_step = jax.random.split(jax.random.fold_in(k_steps, t))
+            obs = env.observe(state)
+            chance = policy[t, jnp.argmax(obs[1:3]), jnp.round(obs[0] * 6).astype(int)]
+            action = jax.random.bernoulli(k_act, chance).astype(jnp.int32)
+            state, out = env.step(k_step, state, action)
+            qualified = jax.nn.one_hot(out.group, 2) * out.qualified
+            return state, (out.reward, qualified, qualified * action)
+
+        _, (reward, qualified, accepted) = jax.lax.scan(step, env.reset(k_reset), jnp.arange(500))
+        return reward.sum(), qualified.sum(0), accepted.sum(0)
+
+    reward, qualified, accepted = jax.jit(jax.vmap(episode))(jax.random.split(jax.random.key(0), 400))
+    error = reward.std() / 20
+    assert abs(reward.mean() - result.value[0]) < 4 * error
+    np.testing.assert_allclose(accepted.sum(0) / qualified.sum(0), result.recalls[0], atol=0.005)
+
+
+def test_stationary_policy_simulated_lands_on_its_point():
+    env = bisimulator.make("lending", population=50, horizon=500)
+    result = frontier(env, levels=[0.9])
+    simulated = bisimulator.evaluate(env, result.policy(0, stationary=True), seeds=40, episodes=5)
+    mean, half = simulated.summary["average_return"]
+    assert abs(mean - result.stationary_value[0]) < 2 * half
+
+
+def test_conscientiousness_is_an_upper_bound_and_says_so():
+    env = bisimulator.make("lending-conscientiousness", population=20, horizon=200)
+    result = frontier(env, levels=[0.5, 0.9, 1])
+    assert not result.attained
+    with pytest.raises(ValueError, match="knows everybody's conscientiousness"):
+        result.policy(0)
+    assert (result.stationary_value <= result.upper_bound + 1e-9).all()
+    everybody = expect(env, np.ones((2, 7)))
+    assert result.upper_bound[2] == pytest.approx(everybody.average_return)
+
+
+def test_one_group_and_default_levels():
+    env = bisimulator.make("lending", groups=1, population=20, horizon=100)
+    for criterion in ("min-recall", "recall-gap", "credit-gap"):
+        result = frontier(env, criterion)
+        assert len(result.levels) == 31
+        assert result.value.max() == pytest.approx(best_return(env, 0.0), abs=1e-4)
+    assert (np.diff(frontier(env).value) <= 1e-6).all()
+
+
+def test_default_levels_run_from_strict_to_free():
+    env = bisimulator.make("lending", population=20, horizon=100)
+    for criterion, sign in (("min-recall", -1), ("recall-gap", 1), ("credit-gap", 1)):
+        result = frontier(env, criterion)
+        assert (sign * np.diff(result.value) >= -1e-3).all()
+        free = result.value[-1 if sign > 0 else 0]
+        assert free == pytest.approx(best_return(env, 0.0), rel=1e-6)
+        assert not np.isnan(result.value).any()
+
+
+def test_accepting_everybody_is_the_only_way_to_full_recall(lending):
+    result = frontier(lending, levels=[1.0])
+    assert result.value[0] == pytest.approx(expect(lending, np.ones((2, 7))).average_return)
+    assert result.stationary_value[0] == pytest.approx(result.value[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("lending", {"criterion": "recal-gap"}, "Did you mean 'recall-gap'"),
+        ("lending", {"levels": [90]}, "did you pass percentages"),
+        ("lending", {"levels": [np.nan]}, "levels must be finite"),
+        ("lending", {"criterion": "credit-gap", "levels": [-1]}, "must not be negative"),
+        ("college", {}, "no longer a Markov chain"),
+    ],
+)
+def test_bad_input(name, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        frontier(bisimulator.make(name), **arguments)
+
+
+def test_bad_recalls(lending):
+    with pytest.raises(ValueError, match="one number or one a group"):
+        best_return(lending, [0.5, 0.5, 0.5])
+    with pytest.raises(ValueError, match="did you pass percentages"):
+        best_return(lending, 95)
+
+
+def test_hidden_scores_are_refused(lending):
+    with pytest.raises(ValueError, match="observed scores to equal true ones"):
+        frontier(lending.with_omega(jnp.array([[1.0, 1.0], [2.0, 0.5]])))
+
+
+@pytest.mark.long
+def test_all_recall_gaps_of_ten_groups_are_certified():
+    env = bisimulator.make("lending-10-groups")
+    result = frontier(env, "recall-gap", levels=[0, 0.1, 0.2])
+    assert (result.upper_bound - result.value < 1e-2).all()
+    assert (np.ptp(result.recalls, axis=1) <= result.levels + 1e-6).all()
+    assert (result.stationary_value <= result.upper_bound).all()
+
+
+def test_result_is_immutable(lending):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        frontier(lending, levels=[1.0]).value = None
