@@ -60,7 +60,9 @@ def test_count_row_counts_what_its_names_say():
 
 
 @given(
-    people=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.floats(0, 4, width=32)), min_size=9, max_size=9)
+    people=st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 4), st.floats(0, 4, width=32)), min_size=9, max_size=9
+    )
 )
 def test_score_histograms_keep_everybody_and_their_mean(people):
     group, true, observed = (np.array(x) for x in zip(*people, strict=True))

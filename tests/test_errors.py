@@ -27,7 +27,12 @@ WRONG = [
     (errors.check_real, ("x", [1, 2]), {}, ["0 dimension", "pass one number"]),
     (errors.check_real, ("x", np.inf), {}, ["finite"]),
     (errors.check_shape, ("x", np.ones(2), (3,), "one a group"), {}, ["(3,)", "one a group", "(2,)", "each"]),
-    (errors.check_known, ("metric", "recal", ["recall", "return"]), {}, ["'recal'", "mean 'recall'", "return"]),
+    (
+        errors.check_known,
+        ("metric", "recal", ["recall", "return"]),
+        {},
+        ["'recal'", "mean 'recall'", "return"],
+    ),
 ]
 
 
