@@ -34,7 +34,7 @@ class NumpyLending(gymnasium.Env[NDArray[np.float32], int]):
         self.score = (self.rng.random(size)[:, None] >= INITIAL.cumsum(1)[self.group, :-1]).sum(1)
         self.repaid, self.defaulted = np.zeros(size, int), np.zeros(size, int)
         self.t = 0
-        self.applicant = int(self.rng.random() * size)
+        self.applicant = self.rng.integers(size)
         return self._observe(self.applicant), {}
 
     def advance(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool]:
@@ -50,7 +50,7 @@ class NumpyLending(gymnasium.Env[NDArray[np.float32], int]):
             reward = -1.0
             self.score[who] = max(score - 1, 0)
             self.defaulted[who] += 1
-        self.applicant = int(self.rng.random() * self.population)  # three times as fast as rng.integers
+        self.applicant = self.rng.integers(self.population)
         self.t += 1
         return self._observe(self.applicant), reward, would_repay, self.t >= self.horizon
 
