@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import tyro
@@ -58,7 +58,7 @@ def simulate(
     )
 
 
-COMMANDS = {"list": list_names, "simulate": simulate}
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_names, "simulate": simulate}
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

@@ -129,7 +129,7 @@ class Function(eqx.Module):
                 f"a policy must return one action for each observation: for shape (B, D) it must return (B,), "
                 f"got {got} where {wanted} was expected; use axis=-1, as in `observations[..., 0] >= 0.5`"
             )
-        if dtype != bool and not np.issubdtype(dtype, np.integer):
+        if np.dtype(dtype).kind not in "bui":
             raise TypeError(
                 f"a policy must return actions, whole numbers or True and False, got {dtype}; "
                 "compare probabilities with a random number, or pass policies.table(probabilities)"
