@@ -1,7 +1,7 @@
 # The two commands of the README are `make demo` and `make test`; each sets up what it needs in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test check-long lint clean
 
@@ -9,7 +9,7 @@ demo: .venv/.runtime
 	$(BIN)/bisimulator simulate lending accept-all threshold --next-to "PPO + Bisimulator" Max-util
 
 test: lint
-	$(BIN)/pytest -m "not long" -n 2 --dist worksteal
+	$(BIN)/pytest -m "not long" -n 2 --dist loadfile
 
 check-long: .venv/.development
 	$(BIN)/pytest -m long
