@@ -32,6 +32,12 @@ METHODS: dict[str, str] = {
     "accept-all": "bisimulator.policies:ACCEPT_ALL",
     "reject-all": "bisimulator.policies:REJECT_ALL",
     "threshold": "bisimulator.policies:THRESHOLD",
+    "ppo": "bisimulator.methods.plain:PPO",
+    "dqn": "bisimulator.methods.plain:DQN",
+    "ppo-bisimulator": "bisimulator.methods.bisimulator:PPO_BISIMULATOR",
+    "ppo-bisimulator-reward": "bisimulator.methods.bisimulator:PPO_BISIMULATOR_REWARD",
+    "dqn-bisimulator": "bisimulator.methods.bisimulator:DQN_BISIMULATOR",
+    "dqn-bisimulator-reward": "bisimulator.methods.bisimulator:DQN_BISIMULATOR_REWARD",
 }
 
 KINDS = {"environment": ENVIRONMENTS, "method": METHODS, "metric": METRICS}

@@ -1,0 +1,1 @@
+"""The Bisimulator's losses as pure functions on arrays of decisions, for any solver."""

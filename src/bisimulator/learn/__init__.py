@@ -1,0 +1,1 @@
+"""Solvers that train all seeds in one compiled program."""

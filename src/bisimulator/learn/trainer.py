@@ -1,0 +1,225 @@
+"""Trains all seeds of a method in one compiled loop, in chunks between which progress is told and kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from bisimulator.core import Env, Outcome, Scenario
+from bisimulator.errors import check_int
+from bisimulator.learn.dqn import DQN, DQNConfig
+from bisimulator.learn.ppo import PPO, PPOConfig
+from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.simulate import episode, summarise
+
+SOLVERS: dict[str, tuple[type, type]] = {"ppo": (PPO, PPOConfig), "dqn": (DQN, DQNConfig)}
+_SECONDS_PER_CHUNK = 1.0
+
+
+class Stopped(Exception):
+    """Training was interrupted; the checkpoint is kept."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """What a progress bar or a learning curve shows of the last chunk, the mean over seeds."""
+
+    update: int
+    updates: int
+    steps: int  # environment steps of each seed so far
+    steps_per_second: float  # of all seeds together, over this chunk
+    episode_return: float  # reward per decision of the chunk, times the horizon
+    recall: tuple[float, ...]  # per group, over the chunk
+    loss: float
+
+
+def make_solver(method: LearnedMethod, env: Env, steps: int, solver_config: Any = None, config: Any = None) -> Any:
+    """The solver of a method for a training of `steps` environment steps per seed."""
+    solver, default = SOLVERS[method.solver]
+    solver_config = default() if solver_config is None else solver_config
+    check_int("steps", steps, least=solver_config.batch)
+    hooks = method.build(method.config if config is None else config, env)
+    return solver(solver_config, hooks, updates=steps // solver_config.batch)
+
+
+def train(
+    env: Env,
+    solver: Any,
+    seeds: tuple[int, ...],
+    *,
+    training: Any = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_checkpoint: Callable[[Any], None] = lambda training: None,
+    checkpoint_seconds: float = 30.0,
+) -> Any:
+    """Train until the end, from `training` where it is given. Chunks never change what is learned."""
+    if training is None:
+        training = init(env, solver, seeds)
+    update, chunk = int(training.update), 1
+    stops = [u for u in solver.method.adapt_at(solver.updates) if u > update] + [solver.updates]
+    saved = time.monotonic()
+    with _interruptible() as interrupted:
+        while update < solver.updates:
+            began, count = time.monotonic(), min(chunk, stops[0] - update)
+            training, logs = _advance(solver, env.scenario, env.params, training, count)
+            update, logs = update + count, jax.device_get(logs)
+            _check_finite(logs)
+            if update == stops[0] and update < solver.updates:
+                training = _adapt(solver, env.scenario, env.params, training, int(env.params.horizon))
+                stops.pop(0)
+            seconds = time.monotonic() - began
+            on_progress(_progress(env, solver, update, count, seconds, len(seeds), logs))
+            chunk = max(1, min(int(count * _SECONDS_PER_CHUNK / max(seconds, 1e-3)), 10 * chunk))
+            if interrupted.is_set() or time.monotonic() - saved > checkpoint_seconds:
+                on_checkpoint(training)
+                saved = time.monotonic()
+            if interrupted.is_set():
+                raise Stopped(f"stopped after {update} of {solver.updates} updates")
+    on_checkpoint(training)
+    return training
+
+
+def init(env: Env, solver: Any, seeds: tuple[int, ...]) -> Any:
+    """Every seed's start; a seed starts the same whatever the other seeds are."""
+    keys = jnp.stack([jax.random.key(seed) for seed in seeds])
+    return _init(solver, env.scenario, env.params, keys)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _init(solver: Any, scenario: Scenario, params: Any, keys: Key[Array, "S"]) -> Any:
+    return solver.init(keys, Env("", scenario, params))
+
+
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
+def _advance(
+    solver: Any, scenario: Scenario, params: Any, training: Any, count: Int[Array, ""]
+) -> tuple[Any, dict[str, Array]]:
+    """`count` updates; logs are summed, and the first update that was not finite is remembered."""
+
+    def body(_: Array, carry: tuple) -> tuple:
+        training, sums, bad = carry
+        after, logs = solver.update(training, scenario, params)
+        finite = jnp.stack([jnp.isfinite(logs["loss"]).all(), _finite(after.theta), _finite(after.method)])
+        first = (bad[0] < 0) & ~finite.all()
+        bad = jnp.where(first, jnp.concatenate([after.update[None], ~finite]), bad)
+        return after, jax.tree.map(jnp.add, sums, logs), bad
+
+    shapes = jax.eval_shape(lambda t: solver.update(t, scenario, params)[1], training)
+    sums = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    start = (training, sums, jnp.full(4, -1, jnp.int32))
+    training, sums, bad = jax.lax.fori_loop(0, count, body, start)
+    return training, {**sums, "bad": bad}
+
+
+def _finite(tree: Any) -> Array:
+    leaves = [x for x in jax.tree.leaves(tree) if jnp.issubdtype(x.dtype, jnp.floating)]
+    return jnp.stack([jnp.isfinite(x).all() for x in leaves]).all() if leaves else jnp.array(True)
+
+
+def _check_finite(logs: dict[str, Any]) -> None:
+    update, *wrong = logs["bad"].tolist()
+    if update >= 0:
+        what = [name for name, is_wrong in zip(("the loss", "theta", "the method"), wrong, strict=True) if is_wrong]
+        raise FloatingPointError(
+            f"update {update}: {' and '.join(what)} became NaN or infinite; "
+            "lower the learning rate or alpha, or start again from the last checkpoint with other settings"
+        )
+
+
+@partial(jax.jit, static_argnums=(0, 1, 4))
+def _adapt(solver: Any, scenario: Scenario, params: Any, training: Any, horizon: int) -> Any:
+    """The method's change of the observation dynamics, for every seed side by side."""
+
+    def one(key: Key[Array, ""], theta: Any, state: Any) -> Any:
+        # folded in after the last update's key and never used by an update
+        key = jax.random.fold_in(jax.random.fold_in(key, training.update), 2**31 - 1)
+        return solver.method.adapt(key, state, solver.behave(theta), scenario, params, horizon)
+
+    method = jax.vmap(one)(training.key, training.theta, training.method)
+    return eqx.tree_at(lambda t: t.method, training, method)
+
+
+def _progress(
+    env: Env, solver: Any, update: int, count: int, seconds: float, seeds: int, logs: dict[str, Any]
+) -> Progress:
+    decisions = count * solver.config.batch
+    recall = logs["approved_qualified"].sum(0) / np.maximum(logs["qualified"].sum(0), 1)
+    return Progress(
+        update=update,
+        updates=solver.updates,
+        steps=update * solver.config.batch,
+        steps_per_second=seeds * decisions / max(seconds, 1e-9),
+        episode_return=float(logs["reward"].mean() / decisions * int(env.params.horizon)),
+        recall=tuple(recall.tolist()),
+        loss=float(logs["loss"].mean() / count),
+    )
+
+
+def evaluate_training(
+    env: Env, solver: Any, training: Any, seeds: tuple[int, ...], *, episodes: int = 5, greedy: bool = True
+) -> Outcome:
+    """Episodes (S, episodes) of every seed's policy in the environment with its own omega in force.
+
+    The keys differ from those of training: they descend from the seed through another branch.
+    """
+    keys = jnp.stack([jax.random.split(jax.random.fold_in(jax.random.key(s), 1), episodes) for s in seeds])
+    outcome = _evaluate(solver, env.scenario, env.params, training, keys, int(env.params.horizon), greedy)
+    return jax.tree.map(np.asarray, outcome)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 5, 6))
+def _evaluate(
+    solver: Any,
+    scenario: Scenario,
+    params: Any,
+    training: Any,
+    keys: Key[Array, "S E"],
+    horizon: int,
+    greedy: bool,
+) -> Outcome:
+    def one_seed(theta: Any, method: Any, keys: Key[Array, "E"]) -> Outcome:
+        seen, network = solver.method.observe_params(method, params), solver.policy(theta)
+
+        def act(key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Int[Array, "*B"]:
+            logits = network(obs)
+            return logits.argmax(-1) if greedy else jax.random.categorical(key, logits)
+
+        def one_episode(key: Key[Array, ""]) -> Outcome:
+            decisions, state = episode(scenario, key, act, seen, horizon)
+            return summarise(decisions, state, scenario, seen)
+
+        return jax.vmap(one_episode)(keys)
+
+    return jax.vmap(one_seed)(training.theta, training.method, keys)
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Ctrl-C sets a flag that is looked at between chunks; a second Ctrl-C interrupts at once."""
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: Any) -> None:
+        flag.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,1 @@
+"""Fairness methods, one file each: hooks on an unmodified solver."""

@@ -1,0 +1,219 @@
+"""The Bisimulator (algorithm 1): a reward correction and observation dynamics that make groups bisimilar.
+
+Each update of the solver is preceded by M gradient steps on the reward correction (lines 4 to 7 of the algorithm).
+A few times in training the observation dynamics omega are improved by N candidates of a (1+1) evolution, each judged
+on a freshly simulated episode under the current policy (lines 8 to 13). The solver itself is untouched.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Key
+
+from bisimulator.bisim.dynamics import fit, j_dyn, make_dynamics
+from bisimulator.bisim.one_plus_one import one_plus_one
+from bisimulator.bisim.reward import Gauge, corrected_reward, gauge_offset, j_rew
+from bisimulator.core import Env, Scenario, set_omega
+from bisimulator.methods.hooks import LearnedMethod, Method, Transitions
+from bisimulator.nets import MLP, make_mlp
+from bisimulator.simulate import Act, episode
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Hyperparameters; M, N and alpha as in the paper's table "Hyperparameters for Bisimulator"."""
+
+    alpha: float = 5.0  # weight of the reward correction (the paper: 5 with PPO, 1.5 with DQN)
+    reward_steps: int = 1  # M, gradient steps on the correction per update
+    dynamics_steps: int = 300  # N, candidates per improvement of omega; 0 learns the reward only
+    dynamics_at: tuple[float, ...] = (0.25, 0.5, 0.75)  # when omega is improved, as shares of the training
+    quantiles: int = 4  # quantiles in which groups are compared
+    same_action: bool = True  # compare only decisions with the same action; False is the paper's literal form
+    gauge: Gauge = "one-sided"  # which offset between actions the correction may have (docs: the gauge)
+    kappa: float = 0.1  # the offset in favour of accepting with gauge "kappa"
+    learning_rate: float = 1e-3  # of Adam on the correction
+    hidden: tuple[int, ...] = (256,)  # hidden layers of the correction
+    gamma: float = 0.99  # discount in J_dyn
+    omega_bounds: tuple[float, float] | None = None  # None: the scenario's own
+    only_raise: bool = False  # keep the omega of the group with the highest scores at its default
+    psi_hidden: tuple[int, ...] = (64,)  # hidden layers of the dynamics model
+    psi_learning_rate: float = 1e-3  # of Adam on the dynamics model
+    psi_first_steps: int = 300  # gradient steps on the dynamics model before the first candidate
+    psi_steps: int = 10  # gradient steps on the dynamics model for each candidate
+    psi_minibatch: int = 256  # transitions per such step
+    straight_through: bool = False  # round the predicted means of discrete features, straight through
+
+
+class State(eqx.Module):
+    phi: MLP  # reward correction
+    adam: Any
+    offset: Float[Array, "A"]  # fixes the gauge of phi
+    omega: Float[Array, "G K"]
+    psi: MLP  # dynamics model
+    psi_adam: Any
+    j_rew: Float[Array, ""]
+    j_dyn: Float[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class Bisimulator(Method):
+    config: Config
+    num_groups: int
+    num_scores: int
+    omega_bounds: tuple[float, float]
+
+    def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
+        c, size = self.config, env.observation_size
+        k_phi, k_psi = jax.random.split(key)
+        # a small correction at the start: the solver first sees the world as it is
+        phi = make_mlp(k_phi, size, c.hidden, env.num_actions, 0.01)
+        psi = make_dynamics(k_psi, size, env.num_actions, c.psi_hidden)
+        return State(
+            phi=phi,
+            adam=optax.adam(c.learning_rate).init(phi),
+            offset=jnp.zeros(env.num_actions),
+            omega=jnp.asarray(env.params.omega),
+            psi=psi,
+            psi_adam=optax.adam(c.psi_learning_rate).init(psi),
+            j_rew=jnp.float32(0),
+            j_dyn=jnp.float32(0),
+        )
+
+    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, Any]:
+        """M gradient steps on J_rew, then fix the gauge."""
+        c = self.config
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        tool = optax.adam(c.learning_rate)
+
+        def improve(carry: tuple, key: Key[Array, ""]) -> tuple:
+            phi, adam = carry
+            loss, gradient = jax.value_and_grad(j_rew)(
+                phi,
+                key,
+                flat.obs,
+                flat.action,
+                flat.reward,
+                flat.group,
+                alpha=c.alpha,
+                num_groups=self.num_groups,
+                quantiles=c.quantiles,
+                same_action=c.same_action,
+            )
+            change, adam = tool.update(gradient, adam)
+            return (optax.apply_updates(phi, change), adam), loss
+
+        keys = jax.random.split(key, c.reward_steps)
+        (phi, adam), losses = jax.lax.scan(improve, (state.phi, state.adam), keys)
+        offset = gauge_offset(
+            phi, flat.obs, flat.group, gauge=c.gauge, kappa=c.kappa, num_groups=self.num_groups
+        )
+        changed = (phi, adam, offset, losses[-1])
+        return eqx.tree_at(lambda s: (s.phi, s.adam, s.offset, s.j_rew), state, changed), ()
+
+    def reward(self, state: State, batch: Transitions, extras: Any) -> Float[Array, "*B"]:
+        return corrected_reward(
+            state.phi, state.offset, batch.obs, batch.action, batch.reward, self.config.alpha
+        )
+
+    def observe_params(self, state: State, params: Any) -> Any:
+        return set_omega(params, state.omega) if self.config.dynamics_steps else params
+
+    def adapt_at(self, updates: int) -> tuple[int, ...]:
+        if not self.config.dynamics_steps:
+            return ()
+        return tuple(sorted({int(share * updates) for share in self.config.dynamics_at}))
+
+    def adapt(
+        self, key: Key[Array, ""], state: State, act: Act, scenario: Scenario, params: Any, horizon: int
+    ) -> State:
+        """N candidates for omega, each judged by J_dyn on its own whole episode with common random numbers."""
+        c = self.config
+        k_search, k_episode, k_fit, k_match = jax.random.split(key, 4)
+        grid = self._grid(params) if c.straight_through else 0.0
+
+        def loss(omega: Float[Array, "G K"], model: tuple, steps: int = c.psi_steps) -> tuple:
+            seen, _ = episode(scenario, k_episode, act, set_omega(params, omega), horizon)
+            model = fit(
+                *model,
+                k_fit,
+                seen.obs,
+                seen.action,
+                seen.next_self_obs,
+                steps=steps,
+                minibatch=c.psi_minibatch,
+                learning_rate=c.psi_learning_rate,
+                grid=grid,
+                valid=seen.valid,
+            )
+            value = j_dyn(
+                model[0],
+                k_match,
+                seen.obs,
+                seen.action,
+                seen.group,
+                gamma=c.gamma,
+                num_groups=self.num_groups,
+                quantiles=c.quantiles,
+                valid=seen.valid,
+            )
+            return value, model
+
+        _, model = loss(state.omega, (state.psi, state.psi_adam), c.psi_first_steps)
+        lower, upper = self._bounds(params)
+        best = one_plus_one(
+            k_search, loss, state.omega, model, iterations=c.dynamics_steps, lower=lower, upper=upper
+        )
+        changed = (best.x, *best.aux, best.loss)
+        return eqx.tree_at(lambda s: (s.omega, s.psi, s.psi_adam, s.j_dyn), state, changed)
+
+    def describe(self, state: State) -> dict[str, Any]:
+        return {"omega": state.omega, "offset": state.offset, "j_rew": state.j_rew, "j_dyn": state.j_dyn}
+
+    def _bounds(self, params: Any) -> tuple[Float[Array, "G K"], Float[Array, "G K"]]:
+        low, high = self.config.omega_bounds or self.omega_bounds
+        lower, upper = jnp.full_like(params.omega, low), jnp.full_like(params.omega, high)
+        if self.config.only_raise:  # the advantaged group keeps its omega: bounds of width 0
+            lower, upper = lower.at[0].set(params.omega[0]), upper.at[0].set(params.omega[0])
+        return lower, upper
+
+    def _grid(self, params: Any) -> Float[Array, "D"]:
+        """Observed scores come in steps of one score point; the other features are left as they are."""
+        return jnp.zeros(params.observation_size).at[0].set(1 / max(self.num_scores - 1, 1))
+
+
+def build(config: Config, env: Env) -> Bisimulator:
+    return Bisimulator(config, env.num_groups, env.params.num_scores, env.scenario.omega_bounds)
+
+
+PPO_BISIMULATOR = LearnedMethod(
+    summary="PPO with a learned reward correction and learned observation dynamics",
+    published="PPO + Bisimulator",
+    solver="ppo",
+    config=Config(),
+    build=build,
+)
+PPO_BISIMULATOR_REWARD = dataclasses.replace(
+    PPO_BISIMULATOR,
+    summary="PPO with a learned reward correction",
+    published="PPO + Bisimulator (Reward only)",
+    config=Config(dynamics_steps=0),
+)
+DQN_BISIMULATOR = dataclasses.replace(
+    PPO_BISIMULATOR,
+    summary="DQN with a learned reward correction and learned observation dynamics",
+    published="DQN + Bisimulator",
+    solver="dqn",
+    config=Config(alpha=1.5),
+)
+DQN_BISIMULATOR_REWARD = dataclasses.replace(
+    DQN_BISIMULATOR,
+    summary="DQN with a learned reward correction",
+    published="DQN + Bisimulator (Reward only)",
+    config=Config(alpha=1.5, dynamics_steps=0),
+)
