@@ -22,7 +22,10 @@ class Couplings:
     def __init__(
         self, left: sp.csr_array, right: sp.csr_array, x: Int[NDArray, "pairs"], y: Int[NDArray, "pairs"]
     ) -> None:
-        self.left, self.right = ((m.indptr, m.indices, m.data) for m in (left, right))
+        # one integer type, so that the kernels are compiled once
+        self.left, self.right = (
+            (m.indptr.astype(np.int32), m.indices.astype(np.int32), m.data) for m in (left, right)
+        )
         self.x, self.y = x, y
         self.shape = (left.shape[0], right.shape[0])
         sizes = np.diff(left.indptr)[x] + np.diff(right.indptr)[y] - 1
