@@ -23,6 +23,22 @@ def test_random_index_is_uniform():
     assert abs(counts - 10_000).max() < 4 * np.sqrt(60_000 * 1 / 6 * 5 / 6)
 
 
+def test_random_words_are_uniform_and_independent():
+    """Over the keys of consecutive steps: uniform words, none of which tells about another or the step before."""
+    keys = jax.vmap(lambda t: jax.random.fold_in(jax.random.key(5), t))(jnp.arange(40_000))
+    u = np.asarray(jax.vmap(lambda key: core.uniform(core.random_words(key, 3)))(keys))
+    columns = np.concatenate([u[:-1], u[1:]], 1)
+    assert abs(u.mean(0) - 0.5).max() < 4 / np.sqrt(12 * len(u))
+    assert abs(np.corrcoef(columns.T)[np.triu_indices(6, 1)]).max() < 4.5 / np.sqrt(len(u))
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "unsafe_rbg"])
+def test_random_words_of_any_kind_of_key(impl):
+    words = core.random_words(jax.random.key(0, impl=impl), 3)
+    assert words.dtype == jnp.uint32
+    assert len(set(words.tolist())) == 3
+
+
 @given(bits=st.integers(0, 2**32 - 1))
 def test_uniform_lies_below_one(bits):
     u = core.uniform(jnp.uint32(bits))

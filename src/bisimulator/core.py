@@ -196,6 +196,15 @@ def uniform(bits: UInt32[Array, "..."]) -> Float[Array, "..."]:
     return (bits >> 8).astype(jnp.float32) * jnp.float32(2**-24)
 
 
+def random_words(key: Key[Array, ""], number: int) -> UInt32[Array, "K"]:
+    """Words of random bits, two from each block of the generator, where `jax.random.bits` takes one.
+
+    Random numbers are most of a step's cost. A split key's data are such words, and the key is not used again.
+    """
+    # other generators' keys are longer and repeat themselves: two words of each
+    return jax.random.key_data(jax.random.split(key, -(-number // 2)))[:, :2].reshape(-1)[:number]
+
+
 def read_row(rows: Array, i: Int[Array, ""]) -> Array:
     """`rows[i]`, read once and kept, for a row that is about to be overwritten.
 

@@ -27,6 +27,7 @@ from bisimulator.core import (
     Step,
     draw_category,
     random_index,
+    random_words,
     read_row,
     score_and_group,
     uniform,
@@ -204,7 +205,7 @@ def prepare(person: Float[Array, "... 5"], u: Float[Array, "..."], params: Param
 
 
 def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
-    bits = jax.random.bits(key, (3,))
+    bits = random_words(key, 3)
     applicant, last = state.pool[jnp.stack([state.slot, jnp.maximum(state.remaining - 1, 0)])]
     person = read_row(state.people, applicant)
     qualified = uniform(bits[0]) < params.success[person[TRUE].astype(jnp.int32)]

@@ -28,6 +28,7 @@ from bisimulator.core import (
     Step,
     draw_category,
     random_index,
+    random_words,
     read_row,
     score_and_group,
     uniform,
@@ -191,7 +192,7 @@ def reset(key: Key[Array, ""], params: Params) -> State:
 
 
 def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
-    bits = jax.random.bits(key, (2,))
+    bits = random_words(key, 2)
     person = read_row(state.people, state.applicant)
     person, reward, qualified = decide(person, action, uniform(bits[0]), params)
     state = State(
