@@ -1,5 +1,6 @@
 """Which policies get a proof, which an estimate, and that both tell the truth."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,7 +36,7 @@ def test_policies_on_scores_get_the_certificate_of_their_table(env, policy, tabl
         assert found.views[key].bound == pytest.approx(view.bound, abs=1e-9)
 
 
-class ForgivesOnce(policies.eqx.Module):
+class ForgivesOnce(eqx.Module):
     """Accepts with a probability that falls with the share of defaults: a stand-in for a trained network."""
 
     def accept_probability(self, env, obs):
