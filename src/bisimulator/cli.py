@@ -9,13 +9,14 @@ import ast
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 
 from bisimulator import __version__
-from bisimulator.errors import check_known
+from bisimulator.errors import Interrupted, check_known
 
 
 def list_names() -> None:
@@ -58,7 +59,100 @@ def simulate(
     )
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"list": list_names, "simulate": simulate}
+def make_train(method_name: str) -> Callable[..., None]:
+    """`train` with the options of one method, so that --help shows them with their defaults."""
+    from bisimulator import registry
+    from bisimulator.learn.trainer import SOLVERS
+    from bisimulator.methods.hooks import LearnedMethod
+
+    entry = registry.lookup("method", method_name)
+    if not isinstance(entry, LearnedMethod):
+        raise ValueError(
+            f"{method_name!r} needs no training; try: bisimulator simulate SCENARIO {method_name}"
+        )
+    solver_type = SOLVERS[entry.solver][1]
+
+    def train(
+        scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
+        name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="METHOD")],
+        method: Any = entry.config,
+        solver: Any = solver_type(),  # noqa: B008
+        seeds: int = 10,
+        steps: int = 400_000,
+        episodes: int = 5,
+        greedy: bool = True,
+        settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE ...")] = (),
+        out: Path = Path("runs"),
+    ) -> None:
+        """Train a method on a scenario with all seeds at once, then evaluate it.
+
+        Args:
+          scenario: an environment of `bisimulator list`.
+          name: a method of `bisimulator list`; its options follow below.
+          method: options of the method.
+          solver: options of the solver under it.
+          seeds: independent repetitions, trained together.
+          steps: environment steps of training per seed.
+          episodes: evaluation episodes per seed.
+          greedy: evaluate the most probable action; otherwise sampled, as in training.
+          settings: parameters of the scenario, such as population=500.
+          out: folder of the results; a job that is there is not run again, one that stopped is resumed.
+        """
+        from bisimulator.experiments.spec import make_spec
+        from bisimulator.report.comparison import show_training
+
+        options = {"seeds": seeds, "steps": steps, "episodes": episodes, "greedy": greedy}
+        spec = make_spec(
+            scenario, name, solver=solver, config=method, settings=parse_settings(settings), **options
+        )
+        show_training(spec, out, Console())
+
+    train.__annotations__ |= {"method": type(entry.config), "solver": solver_type}
+    return train
+
+
+def compare(
+    scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
+    methods: Annotated[str | None, tyro.conf.arg(metavar="A,B,C")] = None,
+    seeds: int = 10,
+    steps: int = 400_000,
+    episodes: int = 5,
+    greedy: bool = True,
+    settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE ...")] = (),
+    out: Path = Path("runs"),
+) -> None:
+    """Several methods on a scenario: the paper's table next to the published numbers.
+
+    Args:
+      scenario: an environment of `bisimulator list`.
+      methods: comma-separated methods; all by default.
+      seeds: independent repetitions, trained together.
+      steps: environment steps of training per seed.
+      episodes: evaluation episodes per seed.
+      greedy: evaluate the most probable action; otherwise sampled, as in training.
+      settings: parameters of the scenario, such as population=500.
+      out: folder of the results; a job that is there is not run again, one that stopped is resumed.
+    """
+    from bisimulator import registry
+    from bisimulator.report.comparison import show_comparison
+
+    names = list(registry.METHODS) if methods is None else [m.strip() for m in methods.split(",")]
+    options = {"seeds": seeds, "steps": steps, "episodes": episodes, "greedy": greedy}
+    show_comparison(scenario, names, out, Console(), settings=parse_settings(settings), **options)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_names, "simulate": simulate, "compare": compare}
+_SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows where no method is named
+
+
+def commands_for(arguments: Sequence[str]) -> dict[str, Callable[..., None]]:
+    """All commands; `train` with the options of the method that is named. It is slow to make, so only when needed."""
+    if not arguments or arguments[0].startswith("-"):
+        return {**COMMANDS, "train": make_train(_SHOWN_METHOD)}
+    if arguments[0] != "train":
+        return COMMANDS
+    names = [a for a in arguments[1:3] if not a.startswith("-")]
+    return {**COMMANDS, "train": make_train(names[1] if len(names) == 2 else _SHOWN_METHOD)}
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -78,24 +172,25 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0: done, 2: the user's input was wrong (a message, no traceback unless BISIMULATOR_TRACEBACK is set)."""
+    """0: done, 130: stopped by Ctrl-C, 2: the user's input was wrong (a message, no traceback unless BISIMULATOR_TRACEBACK is set)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments == ["--version"]:
         print(f"bisimulator {__version__}")
         return 0
     try:
-        if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
-            check_known("command", arguments[0], COMMANDS)
+        commands = commands_for(arguments)
+        if arguments and not arguments[0].startswith("-"):
+            check_known("command", arguments[0], [*commands, "train"])
         tyro.extras.subcommand_cli_from_dict(
-            COMMANDS, prog="bisimulator", description="Long-term group fairness.", args=arguments
+            commands, prog="bisimulator", description="Long-term group fairness.", args=arguments
         )
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, FloatingPointError, Interrupted) as error:
         if os.environ.get("BISIMULATOR_TRACEBACK"):
             raise
         print(f"bisimulator: {error}", file=sys.stderr)
-        return 2
+        return 130 if isinstance(error, Interrupted) else 2
     return 0
 
 

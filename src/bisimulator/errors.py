@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 _SUM_TOLERANCE = 1e-6
 
 
+class Interrupted(Exception):
+    """Work was stopped by the user; what was done is kept."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A closing clause for "unknown X" messages: the closest names, then all of them."""
     known = sorted(known)

@@ -28,7 +28,12 @@ def _affine(x: Float[Array, "... I"], w: Float[Array, "I O"], b: Float[Array, "O
 
 
 def make_mlp(
-    key: Key[Array, ""], inputs: int, hidden: Sequence[int], outputs: int, output_scale: float, input_scale: float = 1.0
+    key: Key[Array, ""],
+    inputs: int,
+    hidden: Sequence[int],
+    outputs: int,
+    output_scale: float,
+    input_scale: float = 1.0,
 ) -> MLP:
     """Orthogonal initialisation, gain sqrt(2) inside and `output_scale` at the end, biases 0 (as CleanRL)."""
     sizes = (inputs, *hidden, outputs)

@@ -89,7 +89,10 @@ def fit(
 
 
 def w2(
-    mean_a: Float[Array, "*B D"], sd_a: Float[Array, "*B D"], mean_b: Float[Array, "*B D"], sd_b: Float[Array, "*B D"]
+    mean_a: Float[Array, "*B D"],
+    sd_a: Float[Array, "*B D"],
+    mean_b: Float[Array, "*B D"],
+    sd_b: Float[Array, "*B D"],
 ) -> Float[Array, "*B"]:
     """2-Wasserstein distance of two diagonal normal distributions; eq. (11) with Sigma^(1/2) = diag(sd)."""
     return jnp.sqrt(((mean_a - mean_b) ** 2 + (sd_a - sd_b) ** 2).sum(-1))

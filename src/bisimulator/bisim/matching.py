@@ -19,7 +19,9 @@ class Matching(eqx.Module):
     A cell is an action, or there is one cell when decisions are matched whatever the action was.
     """
 
-    place: Int[Array, "B"]  # index into the flattened bins; the number of bins for a decision that is left out
+    place: Int[
+        Array, "B"
+    ]  # index into the flattened bins; the number of bins for a decision that is left out
     count: Float[Array, "A G Q"]
 
     def mean(self, values: Float[Array, "B *F"]) -> Float[Array, "A G Q *F"]:
@@ -66,9 +68,7 @@ def match_quantiles(
     return Matching(place=place, count=count.reshape(num_cells, num_groups, quantiles))
 
 
-def sum_of_pairwise_gaps(
-    values: Float[Array, "*B G"], present: Bool[Array, "*B G"]
-) -> Float[Array, "*B"]:
+def sum_of_pairwise_gaps(values: Float[Array, "*B G"], present: Bool[Array, "*B G"]) -> Float[Array, "*B"]:
     """Sum of |x_i - x_j| over all pairs of present groups, by sorting: O(G log G) instead of O(G^2).
 
     The k-th smallest of n is larger than k others and smaller than n - 1 - k, so it counts 2k - n + 1 times.

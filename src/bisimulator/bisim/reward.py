@@ -98,4 +98,3 @@ def gauge_offset(
     if gauge == "kappa":
         return mean - jnp.where(accepting, kappa, 0.0)
     return jnp.where(accepting, jnp.minimum(mean - mean[0], 0.0), 0.0)
-

@@ -116,7 +116,9 @@ class DQN:
         """How one seed's policy acts but for exploration: greedily."""
         return lambda key, obs: theta.q(obs).argmax(-1)
 
-    def update(self, training: Training, scenario: Scenario, params: Any) -> tuple[Training, dict[str, Array]]:
+    def update(
+        self, training: Training, scenario: Scenario, params: Any
+    ) -> tuple[Training, dict[str, Array]]:
         c = self.config
         keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, training.update), 3))(training.key)
         num_groups = params.num_groups
@@ -125,7 +127,13 @@ class DQN:
         act = self.act(epsilon)
         copies, batch = rollout(scenario, training.copies, act, training.theta, keys[:, 0], params, c.rollout)
         theta, optimiser, method, replay, loss = jax.vmap(self._improve)(
-            keys[:, 1], keys[:, 2], training.theta, training.optimiser, training.method, training.replay, batch
+            keys[:, 1],
+            keys[:, 2],
+            training.theta,
+            training.optimiser,
+            training.method,
+            training.replay,
+            batch,
         )
         sync = (training.update + 1) % c.target_every == 0
         target = jax.tree.map(lambda new, old: jnp.where(sync, new, old), theta.q, theta.target)

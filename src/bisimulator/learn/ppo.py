@@ -92,7 +92,13 @@ class PPO:
                 actor=make_mlp(k_actor, size, c.hidden, env.num_actions, 0.01, c.input_scale),
                 critic=make_mlp(k_critic, size, c.hidden, outputs, 1.0, c.input_scale),
             )
-            return k_run, theta, self.optimiser().init(theta), self.method.init(k_method, env, c.num_envs), k_copies
+            return (
+                k_run,
+                theta,
+                self.optimiser().init(theta),
+                self.method.init(k_method, env, c.num_envs),
+                k_copies,
+            )
 
         k_run, theta, optimiser, method, k_copies = jax.vmap(one)(keys)
         params = seen_params(self.method, method, env.params, keys.shape[0])
@@ -107,14 +113,14 @@ class PPO:
         """How one seed's policy acts while it learns: sampled."""
         return lambda key, obs: jax.random.categorical(key, theta.actor(obs))
 
-    def update(self, training: Training, scenario: Scenario, params: Any) -> tuple[Training, dict[str, Array]]:
+    def update(
+        self, training: Training, scenario: Scenario, params: Any
+    ) -> tuple[Training, dict[str, Array]]:
         c = self.config
         keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, training.update), 3))(training.key)
         num_groups = params.num_groups
         params = seen_params(self.method, training.method, params, keys.shape[0])
-        copies, batch = rollout(
-            scenario, training.copies, act, training.theta, keys[:, 0], params, c.rollout
-        )
+        copies, batch = rollout(scenario, training.copies, act, training.theta, keys[:, 0], params, c.rollout)
         theta, optimiser, method, loss = jax.vmap(self._improve)(
             keys[:, 1], keys[:, 2], training.theta, training.optimiser, training.method, batch
         )
@@ -136,9 +142,7 @@ class PPO:
         shaped = self.method.reward(method, batch, extras)
         rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)
         value, next_value = theta.critic(batch.obs), theta.critic(batch.next_obs)
-        advantages = gae(
-            rewards, value, next_value, batch.terminated, batch.truncated, c.gamma, c.gae_lambda
-        )
+        advantages = gae(rewards, value, next_value, batch.terminated, batch.truncated, c.gamma, c.gae_lambda)
         log_prob = _log_prob(theta.actor, batch.obs, batch.action)
         data = (batch.obs, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)

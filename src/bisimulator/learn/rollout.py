@@ -49,9 +49,7 @@ def start(scenario: Scenario, keys: Key[Array, "S"], params: Any, num_envs: int)
     return Copies(key=pairs[..., 1], state=state, obs=obs, t=jnp.int32(0))
 
 
-def step(
-    scenario: Scenario, copies: Copies, action: Int[Array, "S E"], params: Any
-) -> tuple[Copies, Step]:
+def step(scenario: Scenario, copies: Copies, action: Int[Array, "S E"], params: Any) -> tuple[Copies, Step]:
     """One step of every copy. `Step.obs` is the true next observation; `Copies.obs` is after a reset."""
     keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, copies.t)))(copies.key)
     state, now = over_copies(scenario.step)(keys, copies.state, action, params)

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import Env, Outcome, Scenario
-from bisimulator.errors import check_int
+from bisimulator.errors import Interrupted, check_int
 from bisimulator.learn.dqn import DQN, DQNConfig
 from bisimulator.learn.ppo import PPO, PPOConfig
 from bisimulator.methods.hooks import LearnedMethod
@@ -26,10 +26,6 @@ from bisimulator.simulate import episode, summarise
 
 SOLVERS: dict[str, tuple[type, type]] = {"ppo": (PPO, PPOConfig), "dqn": (DQN, DQNConfig)}
 _SECONDS_PER_CHUNK = 1.0
-
-
-class Stopped(Exception):
-    """Training was interrupted; the checkpoint is kept."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +41,9 @@ class Progress:
     loss: float
 
 
-def make_solver(method: LearnedMethod, env: Env, steps: int, solver_config: Any = None, config: Any = None) -> Any:
+def make_solver(
+    method: LearnedMethod, env: Env, steps: int, solver_config: Any = None, config: Any = None
+) -> Any:
     """The solver of a method for a training of `steps` environment steps per seed."""
     solver, default = SOLVERS[method.solver]
     solver_config = default() if solver_config is None else solver_config
@@ -86,7 +84,9 @@ def train(
                 on_checkpoint(training)
                 saved = time.monotonic()
             if interrupted.is_set():
-                raise Stopped(f"stopped after {update} of {solver.updates} updates")
+                raise Interrupted(
+                    f"stopped after {update} of {solver.updates} updates; the same command goes on from there"
+                )
     on_checkpoint(training)
     return training
 
@@ -131,7 +131,11 @@ def _finite(tree: Any) -> Array:
 def _check_finite(logs: dict[str, Any]) -> None:
     update, *wrong = logs["bad"].tolist()
     if update >= 0:
-        what = [name for name, is_wrong in zip(("the loss", "theta", "the method"), wrong, strict=True) if is_wrong]
+        what = [
+            name
+            for name, is_wrong in zip(("the loss", "theta", "the method"), wrong, strict=True)
+            if is_wrong
+        ]
         raise FloatingPointError(
             f"update {update}: {' and '.join(what)} became NaN or infinite; "
             "lower the learning rate or alpha, or start again from the last checkpoint with other settings"
@@ -170,13 +174,15 @@ def _progress(
 def evaluate_training(
     env: Env, solver: Any, training: Any, seeds: tuple[int, ...], *, episodes: int = 5, greedy: bool = True
 ) -> Outcome:
-    """Episodes (S, episodes) of every seed's policy in the environment with its own omega in force.
-
-    The keys differ from those of training: they descend from the seed through another branch.
-    """
-    keys = jnp.stack([jax.random.split(jax.random.fold_in(jax.random.key(s), 1), episodes) for s in seeds])
+    """Episodes (S, episodes) of every seed's policy in the environment with its own omega in force."""
+    keys = evaluation_keys(seeds, episodes)
     outcome = _evaluate(solver, env.scenario, env.params, training, keys, int(env.params.horizon), greedy)
     return jax.tree.map(np.asarray, outcome)
+
+
+def evaluation_keys(seeds: tuple[int, ...], episodes: int) -> Key[Array, "S episodes"]:
+    """Keys of the evaluation episodes: they descend from the seed by another branch than those of training."""
+    return jnp.stack([jax.random.split(jax.random.fold_in(jax.random.key(s), 1), episodes) for s in seeds])
 
 
 @partial(jax.jit, static_argnums=(0, 1, 5, 6))

@@ -58,9 +58,7 @@ class Method:
         """Extra reward streams, each with its own value head and advantage."""
         return jnp.zeros((*batch.reward.shape, 0))
 
-    def advantage(
-        self, state: Any, advantages: Float[Array, "B 1+K"], extras: Any
-    ) -> Float[Array, "B"]:
+    def advantage(self, state: Any, advantages: Float[Array, "B 1+K"], extras: Any) -> Float[Array, "B"]:
         """One advantage from the reward's and the streams'; by default the reward's, standardised."""
         return standardise(advantages[:, 0])
 

@@ -1,0 +1,105 @@
+"""Files that are whole or not there: written to a temporary name and renamed; no pickle; damage is named."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+_DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_bytes(path, (json.dumps(value, indent=2) + "\n").encode())
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    write_bytes(path, text.getvalue().encode())
+
+
+def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    write_bytes(path, buffer.getvalue())
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def write_tree(path: Path, tree: Any) -> None:
+    """A pytree's leaves in order; random keys as their raw data."""
+    leaves = [_raw(leaf) for leaf in jax.tree.leaves(tree)]
+    write_arrays(path, {f"leaf_{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
+
+
+def read_tree(path: Path, like: Any) -> Any:
+    """The pytree written by `write_tree`, in the structure, shapes and types of `like`."""
+    arrays = read_arrays(path)
+    wanted, structure = jax.tree.flatten(like)
+    stored = [arrays[name] for name in sorted(arrays)]
+    if len(stored) != len(wanted):
+        raise ValueError(f"holds {len(stored)} arrays where {len(wanted)} are expected")
+    return jax.tree.unflatten(structure, [_like(x, leaf) for x, leaf in zip(stored, wanted, strict=True)])
+
+
+def _is_key(leaf: Any) -> bool:
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _raw(leaf: Any) -> Any:
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _like(stored: np.ndarray, leaf: Any) -> Any:
+    if _is_key(leaf):
+        restored = jax.random.wrap_key_data(jax.numpy.asarray(stored))
+    else:
+        restored = jax.numpy.asarray(stored)
+    if restored.shape != leaf.shape or restored.dtype != leaf.dtype:
+        raise ValueError(f"holds {restored.dtype}{restored.shape} where {leaf.dtype}{leaf.shape} is expected")
+    return restored
+
+
+def read_or_set_aside(path: Path, read: Any) -> Any:
+    """read(path), or None where there is no such file; a damaged one is named, set aside and not used."""
+    if not path.exists():
+        return None
+    try:
+        return read(path)
+    except _DAMAGE as error:
+        aside = path.with_name(f"{path.name}.damaged")
+        os.replace(path, aside)
+        warnings.warn(
+            f"{path} is damaged ({error}); set aside as {aside.name} and computed again", stacklevel=2
+        )
+        return None

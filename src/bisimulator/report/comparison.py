@@ -1,0 +1,147 @@
+"""`bisimulator train` and `bisimulator compare`: run jobs, then the paper's table next to the published numbers."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from bisimulator import published, registry
+from bisimulator.experiments import files
+from bisimulator.experiments.run import (
+    EPISODE_COLUMNS,
+    SUMMARY_COLUMNS,
+    Result,
+    episode_rows,
+    run,
+    summary_rows,
+)
+from bisimulator.experiments.spec import Spec, make_spec
+from bisimulator.report.progress import progress_bar
+from bisimulator.report.simulation import HEADLINES, number, plain_table
+
+_CLOSE_TO_BEST = 0.05  # the paper highlights values within 5% of the best
+
+
+def show_training(spec: Spec, out: Path, console: Console) -> Result:
+    result = _run(spec, out, console)
+    console.print(paper_table([result]), "")
+    _print_notes([result], console)
+    console.print(f"Kept in {out / spec.name}", soft_wrap=True)
+    return result
+
+
+def show_comparison(
+    scenario: str, methods: Sequence[str], out: Path, console: Console, **options: Any
+) -> list[Result]:
+    """Every job is checked before the first one runs; finished ones are taken from `out`."""
+    specs = [make_spec(scenario, method, **options) for method in methods]
+    for spec in specs:
+        spec.make_env()
+    results = [_run(spec, out, console) for spec in specs]
+    files.write_csv(out / "summary.csv", SUMMARY_COLUMNS, [row for r in results for row in summary_rows(r)])
+    files.write_csv(out / "episodes.csv", EPISODE_COLUMNS, [row for r in results for row in episode_rows(r)])
+    console.print(paper_table(results), "")
+    _print_notes(results, console)
+    console.print(in_one_sentence(results))
+    console.print(f"Written: {out / 'summary.csv'}, {out / 'episodes.csv'}", soft_wrap=True)
+    return results
+
+
+def _run(spec: Spec, out: Path, console: Console) -> Result:
+    began = time.monotonic()
+    with progress_bar(console, f"{spec.scenario} {spec.method}") as tell:
+        result = run(spec, out, tell)
+    console.print(f"{spec.scenario} {spec.method}: {time.monotonic() - began:.0f} s", soft_wrap=True)
+    return result
+
+
+def paper_table(results: Sequence[Result]) -> Table:
+    """A row of ours and, below it, the published one; the best of ours and all within 5% of it are bold."""
+    scenario = results[0].spec.scenario
+    summaries = [result.summary for result in results]
+    theirs = [published.row(scenario, published_name(r.spec.method)) for r in results]
+    columns = _paper_columns(scenario) or [m for m in HEADLINES if m in summaries[0]]
+    titles = [metric.removeprefix("average_").removeprefix("social_").replace("_", " ") for metric in columns]
+    spec = results[0].spec
+    title = (
+        f"{scenario}, {len(spec.seeds)} seeds x {spec.episodes} episodes, ± half width of the 95% interval"
+    )
+    table = plain_table(title, ["method", ""], titles)
+    best = {metric: _best(metric, [s[metric][0] for s in summaries]) for metric in columns}
+    for result, ours, paper in zip(results, summaries, theirs, strict=True):
+        cells = [_cell(ours[m], best[m]) for m in columns]
+        table.add_row(result.spec.method, "here", *cells)
+        if paper:
+            table.add_row(
+                "", "paper", *(number(*paper[m]) if m in paper else "" for m in columns), style="dim"
+            )
+    return table
+
+
+def published_name(method: str) -> str:
+    return getattr(registry.lookup("method", method), "published", "")
+
+
+def _paper_columns(scenario: str) -> list[str]:
+    rows = [published.row(scenario, method) for method in published.methods(scenario)]
+    return list(dict.fromkeys(metric for row in rows for metric in row))
+
+
+def _higher_is_better(metric: str) -> bool:
+    return not metric.endswith(("gap", "sd")) and not metric.startswith("social_burden")
+
+
+def _best(metric: str, values: Sequence[float]) -> tuple[float, float]:
+    """The range of values to highlight."""
+    known = [v for v in values if not math.isnan(v)]
+    if not known:
+        return math.inf, -math.inf
+    best = max(known) if _higher_is_better(metric) else min(known)
+    return best - _CLOSE_TO_BEST * abs(best), best + _CLOSE_TO_BEST * abs(best)
+
+
+def _cell(value: tuple[float, float], best: tuple[float, float]) -> str:
+    text = number(*value)
+    return f"[bold]{text}[/bold]" if best[0] <= value[0] <= best[1] else text
+
+
+def _print_notes(results: Sequence[Result], console: Console) -> None:
+    """What a method learned about the observation dynamics: omega, and true against observed scores (Figure 2)."""
+    for result in results:
+        if "omega" not in result.learned or not result.spec.config.dynamics_steps:
+            continue
+        names = result.spec.make_env().scenario.omega_names
+        omega = result.learned["omega"].mean(0)
+        groups = [
+            f"group {g + 1}: "
+            + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, row, strict=True))
+            for g, row in enumerate(omega)
+        ]
+        console.print(
+            f"{result.spec.method} learned omega (mean over seeds): {'; '.join(groups)}.", soft_wrap=True
+        )
+        if "observed_credit_gap" in result.columns:
+            true, seen = (result.summary[m][0] for m in ("credit_gap", "observed_credit_gap"))
+            console.print(
+                f"  Its observed credit gap is {seen:.2f}, the true one {true:.2f}.", soft_wrap=True
+            )
+
+
+def in_one_sentence(results: Sequence[Result]) -> str:
+    """What the table shows: the widest and the narrowest recall gap, and what it costs."""
+    gaps = [r.summary["recall_gap"][0] for r in results]
+    if len(results) < 2 or np.isnan(gaps).any():
+        return ""
+    wide, narrow = results[int(np.argmax(gaps))], results[int(np.argmin(gaps))]
+    change = narrow.summary["average_return"][0] / wide.summary["average_return"][0] - 1
+    return (
+        f"{narrow.spec.method} brings the groups' recalls from {max(gaps):.2f} apart ({wide.spec.method}) to "
+        f"{min(gaps):.2f}, for {abs(change):.1%} {'more' if change > 0 else 'less'} return."
+    )
