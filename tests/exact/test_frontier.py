@@ -376,3 +376,14 @@ def test_all_recall_gaps_of_ten_groups_are_certified():
 def test_result_is_immutable(lending):
     with pytest.raises(dataclasses.FrozenInstanceError):
         frontier(lending, levels=[1.0]).value = None
+
+
+def test_best_at_other_levels(lending):
+    result = frontier(lending, levels=[1.0])
+    assert result.best_at(0.9) == pytest.approx(3914.33, abs=0.01)
+    assert result.best_at([0.9, 0.8]) == pytest.approx(best_return(lending, [0.9, 0.8]))
+    with pytest.raises(ValueError, match="one a group"):
+        result.best_at([0.9, 0.8, 0.7])
+    gap = frontier(lending, "credit-gap", levels=[3.0])
+    assert gap.best_at(2.2) == pytest.approx(3764.04, abs=0.01)
+    assert np.isnan(gap.best_at(0.5))

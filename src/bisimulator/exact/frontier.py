@@ -47,7 +47,7 @@ class Frontier:
     stationary_value: Float[Array, "L"]
     stationary_recalls: Float[Array, "L G"]
     free_recalls: Float[Array, "G"]  # of the best policy without any demand
-    _columns: Sequence[Columns]
+    _search: Criterion
     _points: Sequence[Point | None]
     _tables: Sequence[Float[Array, "G C"] | None]
 
@@ -55,6 +55,16 @@ class Frontier:
     def levelling_down(self) -> Bool[NDArray, "L"]:
         """Whether the level is reached by giving a group a lower recall than it had without any demand."""
         return np.any(self.recalls < self.free_recalls - 1e-6, axis=1)
+
+    def best_at(self, level: Any) -> float:
+        """What no policy exceeds at another level; for min-recall also at one level a group. NaN: out of reach."""
+        asked = _check_levels(level, self.criterion)
+        if isinstance(self._search, MinRecall):
+            if len(asked) not in (1, len(self._search.groups)):
+                raise ValueError(f"level must be one number or one a group, got {len(asked)} numbers")
+            return self._search.solve(asked).upper_bound
+        point = self._search.solve(float(asked[0]))
+        return float("nan") if point is None else point.upper_bound
 
     def policy(self, i: int, *, stationary: bool = False) -> Float[Array, "T G C"] | Float[Array, "G C"]:
         """pi_t(accept | group, score) that attains `value[i]`; with `stationary`, pi(accept | group, score)."""
@@ -70,7 +80,7 @@ class Frontier:
             raise ValueError(
                 f"no policy was found at level {self.levels[i]:g} of {self.criterion}; ask for less"
             )
-        pairs = zip(self._columns, point.mixtures, strict=True)
+        pairs = zip(self._search.groups, point.mixtures, strict=True)
         return np.stack([columns.policy(mixture) for columns, mixture in pairs], axis=1)
 
 
@@ -104,7 +114,7 @@ def frontier(env: Env, criterion: str = "min-recall", levels: Any = None) -> Fro
         stationary_value=np.array([sizes @ m[:, RETURN] for m in moments]),
         stationary_recalls=np.array([recalls(m) for m in moments]),
         free_recalls=search.free_recalls,
-        _columns=columns,
+        _search=search,
         _points=points,
         _tables=tables,
     )

@@ -164,7 +164,11 @@ def pivot(cost, m, k, row, col, flow, work):  # type: ignore[no-untyped-def]
     Long runs of pivots that move nothing switch to Bland's rule, which cannot cycle.
     """
     dual = work[5]
-    tolerance = _NOISE * max(np.abs(cost[:m, :k]).max(), 1e-300)
+    largest = 0.0
+    for i in range(m):
+        for j in range(k):
+            largest = max(largest, abs(cost[i, j]))
+    tolerance = _NOISE * largest
     i, idle, worst = 0, 0, 0.0
     for _ in range(200 + 50 * (m + k) + m * k):
         _root_tree(cost, m, k, row, col, work)
