@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
-from numba import njit
 from numpy.typing import NDArray
 from scipy.stats import binom
 
 from bisimulator.exact.chain import normalised, repayment_given_latent
+from bisimulator.exact.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ def visit_numbers(horizon: int, rate: float) -> tuple[Float[Array, "K"], Float[A
     return binom.sf(k, horizon, rate), binom.pmf(k, horizon, rate)
 
 
-@njit(cache=True)
+@compiled
 def _backward(accept, reject, end, chance, up, down, rate, horizon):  # type: ignore[no-untyped-def]
     """Dynamic programming from the end: accept where it is worth more than rejecting (ties: accept)."""
     scores = len(chance)
@@ -128,7 +128,7 @@ def _backward(accept, reject, end, chance, up, down, rate, horizon):  # type: ig
     return plan, value
 
 
-@njit(cache=True)
+@compiled
 def _forward(plan, initial, chance, gain, up, down, rate):  # type: ignore[no-untyped-def]
     """The moments of a plan."""
     horizon, scores = plan.shape
@@ -152,7 +152,7 @@ def _forward(plan, initial, chance, gain, up, down, rate):  # type: ignore[no-un
     return moments
 
 
-@njit(cache=True)
+@compiled
 def _visit_shares(plan, initial, chance, up, down, rate):  # type: ignore[no-untyped-def]
     horizon, scores = plan.shape
     visits = np.empty((horizon, scores))

@@ -1,4 +1,4 @@
-"""The bisimulation relation of a finite process by partition refinement (Definitions 1 to 3)."""
+"""The bisimulation relation of a finite process by partition refinement (Definitions 1, 2 and 6)."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Float
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from bisimulator.exact.compiled import compiled
 from bisimulator.exact.occupancy import RETURN, Group, visit_numbers
 
 Array = NDArray[np.float64]
@@ -94,7 +94,7 @@ def _stack(groups: Sequence[Stationary], accept: Float[Array, "g C"]) -> tuple[A
     return np.stack([m for m, _ in each]), np.stack([j for _, j in each])
 
 
-@njit(cache=True)
+@compiled
 def _moments(accept, initial, chance, gain, up, down, more, last):  # type: ignore[no-untyped-def]
     """Moments (M,) and their derivatives (M, C), visit by visit: forwards the shares, backwards the values."""
     scores, visits = len(initial), len(more)

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from bisimulator.errors import check_array, check_distribution, check_shape
+from bisimulator.exact.compiled import compiled
 
 # A reduced cost below this fraction of the largest cost is rounding, not a better plan.
 _NOISE = 1e-15
@@ -45,7 +45,7 @@ def _empty_basis(cells: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDAr
     return np.empty(cells, np.int32), np.empty(cells, np.int32), np.empty(cells)
 
 
-@njit(cache=True)
+@compiled
 def _workspace(m, k):  # type: ignore[no-untyped-def]
     """Scratch for one problem: head, link, parent, via, order, dual."""
     nodes = m + k
@@ -59,7 +59,7 @@ def _workspace(m, k):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True)
+@compiled
 def north_west(a, b, row, col, flow):  # type: ignore[no-untyped-def]
     """A first basis: pair the supports in order. Optimal when cost is |V_i - V_j| and both are sorted by V."""
     m, k = len(a), len(b)
@@ -78,7 +78,7 @@ def north_west(a, b, row, col, flow):  # type: ignore[no-untyped-def]
             right = b[j]
 
 
-@njit(cache=True)
+@compiled
 def _root_tree(cost, m, k, row, col, work):  # type: ignore[no-untyped-def]
     """Parents and dual prices of the basis tree, from row node 0 outwards (columns are nodes m and up)."""
     head, link, parent, via, order, dual = work
@@ -104,7 +104,7 @@ def _root_tree(cost, m, k, row, col, work):  # type: ignore[no-untyped-def]
             edge = link[edge]
 
 
-@njit(cache=True)
+@compiled
 def _entering(cost, m, k, dual, tolerance, first_row, block):  # type: ignore[no-untyped-def]
     """The most negative reduced cost among at least `block` cells from `first_row` on: its cell and its size.
 
@@ -125,7 +125,7 @@ def _entering(cost, m, k, dual, tolerance, first_row, block):  # type: ignore[no
     return at_i, at_j, best
 
 
-@njit(cache=True)
+@compiled
 def _push(m, k, row, col, flow, i, j, work):  # type: ignore[no-untyped-def]
     """Let cell (i, j) enter: shift flow round its cycle until a cell is empty, which leaves. The shift."""
     parent, via, order = work[2], work[3], work[4]
@@ -156,7 +156,7 @@ def _push(m, k, row, col, flow, i, j, work):  # type: ignore[no-untyped-def]
     return shift
 
 
-@njit(cache=True)
+@compiled
 def pivot(cost, m, k, row, col, flow, work):  # type: ignore[no-untyped-def]
     """Improve a feasible basis in place to an optimal one.
 
@@ -188,7 +188,7 @@ def pivot(cost, m, k, row, col, flow, work):  # type: ignore[no-untyped-def]
     return value, -worst
 
 
-@njit(cache=True)
+@compiled
 def start_couplings(x, y, left, right, start, row, col, flow):  # type: ignore[no-untyped-def]
     """A north-west-corner basis for every pair (x, y); `left`, `right` are CSR (indptr, indices, data)."""
     for p in range(len(x)):
@@ -198,7 +198,7 @@ def start_couplings(x, y, left, right, start, row, col, flow):  # type: ignore[n
         north_west(a, b, row[lo:hi], col[lo:hi], flow[lo:hi])
 
 
-@njit(cache=True)
+@compiled
 def improve_couplings(distance, x, y, left, right, start, row, col, flow, value):  # type: ignore[no-untyped-def]
     """Re-optimise every pair's coupling for new costs; fills W1 per pair, returns the worst violation."""
     most_m, most_k = np.diff(left[0]).max(), np.diff(right[0]).max()
@@ -218,7 +218,7 @@ def improve_couplings(distance, x, y, left, right, start, row, col, flow, value)
     return worst
 
 
-@njit(cache=True)
+@compiled
 def coupling_targets(x, y, left, right, start, row, col, pair_of, target):  # type: ignore[no-untyped-def]
     """For every cell of every coupling, the number of the pair it moves to."""
     for p in range(len(x)):
