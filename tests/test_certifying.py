@@ -1,5 +1,7 @@
 """Which policies get a proof, which an estimate, and that both tell the truth."""
 
+from types import SimpleNamespace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,8 +9,8 @@ import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator import policies
-from bisimulator.certifying import _estimate, certify
+from bisimulator import certifying, policies
+from bisimulator.certifying import certify
 from bisimulator.exact.certificate import certify_table
 
 
@@ -63,49 +65,76 @@ def test_policies_on_history_get_exact_values(env):
 @pytest.mark.parametrize(
     ("make", "policy", "reason"),
     [
-        (
-            lambda env: bisimulator.make("college", population=40, horizon=40),
-            policies.accept_all(),
-            "Only lending",
-        ),
+        (lambda env: bisimulator.make("college"), policies.accept_all(), "Only lending"),
         (lambda env: env.with_omega(jnp.array([[1.0, 1.0], [2.0, 0.5]])), policies.accept_all(), "omega"),
         (lambda env: env, lambda key, obs: obs[:, 0] > 0.4, "accept_probability"),
-        (
-            lambda env: bisimulator.make("lending", population=4, horizon=1000),
-            lambda obs: obs[:, 0] > 0.4,
-            "times",
-        ),
+        (lambda env: bisimulator.make("lending", population=4), lambda obs: obs[:, 0] > 0.4, "too often"),
     ],
 )
-def test_the_rest_is_an_estimate_and_says_so(env, make, policy, reason):
-    world = make(env)
-    found = certify(world, policy, seeds=5, episodes=2)
+def test_the_rest_is_an_estimate_and_says_why(env, monkeypatch, make, policy, reason):
+    monkeypatch.setattr(certifying, "evaluate", simulated([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]))
+    found = certify(make(env), policy, seeds=3)
     assert not found.exact
     assert reason in found.reason
+    assert reason in str(found)
     assert "not a proof" in str(found)
+
+
+def test_an_estimate_by_simulation():
+    env = bisimulator.make("college", population=40, horizon=40)
+    found = certify(env, policies.accept_all(), seeds=6, episodes=4)
     low, high = found.interval
-    assert 0 <= low <= found.gap <= high
+    assert 0 < low <= found.gap <= high
+    assert found.values[0] > found.values[1]  # accepting everybody, the first group succeeds more often
+    assert (found.seeds, found.episodes) == (6, 4)
 
 
-def test_the_interval_covers_the_truth(env):
-    """Accepting everybody, estimated although it could be proven: 95% intervals, so most of 20 cover."""
-    truth = certify_table(env, np.ones((2, 7))).view("reward", "episode").gap
+def simulated(returns):
+    """An `evaluate` that gives these returns, (groups, seeds), with one episode a seed."""
+    table = np.asarray(returns, float)
+
+    def evaluate(env, policy, *, episodes, seeds):
+        assert len(seeds) == table.shape[1]
+        return SimpleNamespace(episodes={f"return_g{g + 1}": row[:, None] for g, row in enumerate(table)})
+
+    return evaluate
+
+
+def estimate(monkeypatch, env, returns):
+    monkeypatch.setattr(certifying, "evaluate", simulated(returns))
+    return certify(env, lambda key, obs: obs[:, 0] > 0.4, seeds=np.shape(returns)[1], episodes=1)
+
+
+def test_interval_by_hand(env, monkeypatch):
+    """Differences 0, 1, 2: mean 1, standard error 1 / sqrt(3), Student's quantile 4.303 with 2 degrees."""
+    found = estimate(monkeypatch, env, [[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
+    np.testing.assert_allclose(found.values, [2, 1])
+    assert found.gap == 1
+    assert found.groups == (0, 1)
+    np.testing.assert_allclose(found.interval, (0, 1 + 4.3027 / np.sqrt(3)), atol=1e-3)
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say(env, monkeypatch):
+    rng = np.random.default_rng(0)
     covered = 0
-    for start in range(20):
-        found = _estimate(env, policies.accept_all(), "", episodes=2, seeds=range(start * 5, start * 5 + 5))
-        covered += found.interval[0] <= truth <= found.interval[1]
-    assert covered >= 17  # 95% of 20 is 19; 16 or fewer have probability .003
+    for _ in range(400):
+        low, high = estimate(monkeypatch, env, rng.normal([[5.0], [2.0]], 1, (2, 8))).interval
+        covered += low <= 3 <= high
+    assert 0.92 <= covered / 400 <= 0.98  # 95%, three standard errors
 
 
-def test_one_group_has_no_gap():
-    env = bisimulator.make("lending", groups=1, population=20, horizon=40)
-    found = certify(env, lambda key, obs: obs[:, 0] > 0.4, seeds=2, episodes=1)
-    assert found.gap == 0
+def test_episodes_in_which_a_group_is_absent_are_left_out(env, monkeypatch):
+    found = estimate(monkeypatch, env, [[1.0, 2.0, 3.0, 9.0], [1.0, 1.0, 1.0, np.nan]])
+    assert found.gap == 1
+    with pytest.raises(ValueError, match="use more seeds, or a larger population"):
+        estimate(monkeypatch, env, [[1.0, 2.0], [1.0, np.nan]])
+
+
+def test_one_group_has_no_gap(monkeypatch):
+    env = bisimulator.make("lending", groups=1)
+    assert estimate(monkeypatch, env, [[1.0, 2.0]]).gap == 0
 
 
 def test_too_few_seeds(env):
-    alone = bisimulator.make("lending", population=1, horizon=10)
-    with pytest.raises(ValueError, match="use more seeds, or a larger population"):
-        certify(alone, lambda key, obs: obs[:, 0] > 0.4, seeds=3)
     with pytest.raises(ValueError, match="seeds must be at least 2"):
         certify(env, lambda key, obs: obs[:, 0] > 0.4, seeds=1)

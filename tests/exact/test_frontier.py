@@ -174,7 +174,7 @@ def banded(groups, low, high):
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_no_policy_lies_beyond_the_frontier(lending, seed):
     accept = np.random.default_rng(seed).random((2, 7)).round(1)
     result = expect(lending, accept)
@@ -291,14 +291,6 @@ def test_the_policy_simulated_lands_on_its_point():
     error = reward.std() / 20
     assert abs(reward.mean() - result.value[0]) < 4 * error
     np.testing.assert_allclose(accepted.sum(0) / qualified.sum(0), result.recalls[0], atol=0.005)
-
-
-def test_stationary_policy_simulated_lands_on_its_point():
-    env = bisimulator.make("lending", population=50, horizon=500)
-    result = frontier(env, levels=[0.9])
-    simulated = bisimulator.evaluate(env, result.policy(0, stationary=True), seeds=40, episodes=5)
-    mean, half = simulated.summary["average_return"]
-    assert abs(mean - result.stationary_value[0]) < 2 * half
 
 
 def test_conscientiousness_is_an_upper_bound_and_says_so():

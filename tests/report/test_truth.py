@@ -8,7 +8,9 @@ from rich.console import Console
 
 import bisimulator
 from bisimulator import policies
+from bisimulator.certifying import Estimate
 from bisimulator.exact.frontier import frontier
+from bisimulator.report import truth
 from bisimulator.report.truth import (
     Result,
     draw_frontier,
@@ -47,13 +49,12 @@ def test_certificate_in_print(small):
         assert words in text
 
 
-def test_estimates_in_print_say_what_they_are():
-    env = bisimulator.make("college", population=30, horizon=30)
-    found, text = printed(
-        lambda c: show_certificate(env, policies.accept_all(), title="all", console=c, seeds=3, episodes=1)
-    )
-    assert not found.exact
-    assert "not a proof" in text
+def test_estimates_in_print_say_what_they_are(small, monkeypatch):
+    found = Estimate("college", "Because.", np.array([2.0, 1.0]), (0, 1), 1.0, (0.5, 1.5), 10, 5)
+    monkeypatch.setattr(truth, "certify", lambda *_, **__: found)
+    _, text = printed(lambda c: show_certificate(small, policies.accept_all(), title="all", console=c))
+    assert "all: Estimate for college from 10 seeds x 5 episodes, not a proof" in text
+    assert "[0.5, 1.5]. Because." in text
 
 
 def test_frontier_in_print_has_the_paper_and_its_regrets(tmp_path):
