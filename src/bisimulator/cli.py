@@ -101,6 +101,10 @@ def make_train(method_name: str) -> Callable[..., None]:
         from bisimulator.experiments.spec import make_spec
         from bisimulator.report.comparison import show_training
 
+        if name != method_name:
+            raise ValueError(
+                f"got the options of {method_name!r} for {name!r}; name scenario and method first"
+            )
         options = {"seeds": seeds, "steps": steps, "episodes": episodes, "greedy": greedy}
         spec = make_spec(
             scenario, name, solver=solver, config=method, settings=parse_settings(settings), **options
@@ -151,8 +155,11 @@ def commands_for(arguments: Sequence[str]) -> dict[str, Callable[..., None]]:
         return {**COMMANDS, "train": make_train(_SHOWN_METHOD)}
     if arguments[0] != "train":
         return COMMANDS
-    names = [a for a in arguments[1:3] if not a.startswith("-")]
-    return {**COMMANDS, "train": make_train(names[1] if len(names) == 2 else _SHOWN_METHOD)}
+    from bisimulator import registry
+
+    named = [a for a in arguments[1:] if a in registry.METHODS]
+    words = [a for a in arguments[1:3] if not a.startswith("-")]  # an unknown name gets its "did you mean"
+    return {**COMMANDS, "train": make_train([*named, *words[1:], _SHOWN_METHOD][0])}
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -172,7 +179,10 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0: done, 130: stopped by Ctrl-C, 2: the user's input was wrong (a message, no traceback unless BISIMULATOR_TRACEBACK is set)."""
+    """0: done, 130: stopped by Ctrl-C, 2: the user's input was wrong.
+
+    Errors are messages without a traceback unless BISIMULATOR_TRACEBACK is set.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments == ["--version"]:
         print(f"bisimulator {__version__}")
@@ -184,6 +194,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         tyro.extras.subcommand_cli_from_dict(
             commands, prog="bisimulator", description="Long-term group fairness.", args=arguments
         )
+    except KeyboardInterrupt:
+        print("bisimulator: stopped", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, TypeError, FloatingPointError, Interrupted) as error:

@@ -111,8 +111,10 @@ class Scenario:
     omega_names: tuple[str, ...]  # what the columns of omega mean
     omega_bounds: tuple[float, float]
     action_names: tuple[str, ...] = ("reject", "accept")
-    # whole episodes at once where people do not influence each other; None: step by step
-    episode: Callable[..., tuple[Decisions, State]] | None = None
+    # Whole episodes at once where people do not influence each other, or None: step by step. What is random but
+    # the policy is drawn by plan(key, params, horizon) and can be played again: play(plan, act, params).
+    plan: Callable[..., Any] | None = None
+    play: Callable[..., tuple[Decisions, State]] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -189,6 +191,10 @@ class Metric:
             values = self.by_group(outcome)
             per_group = {f"{self.name}_g{g + 1}": values[..., g] for g in range(values.shape[-1])}
         return {**per_group, **self.overall(outcome)}
+
+
+# Folded into a key it gives one that no split reaches: fold_in(key, i) is split(key, n)[i].
+ANOTHER_BRANCH = 2**31 - 1
 
 
 def uniform(bits: UInt32[Array, "..."]) -> Float[Array, "..."]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -17,8 +18,8 @@ from scipy.special import stdtrit
 from bisimulator import registry
 from bisimulator.core import Env, Metric, Outcome, Scenario
 from bisimulator.errors import check_int
-from bisimulator.policies import Policy, as_policy
-from bisimulator.simulate import episode, summarise
+from bisimulator.policies import Clock, Policy, as_policy, with_clock
+from bisimulator.simulate import episode, episode_by_steps, summarise
 
 Values = NDArray[np.float64]
 
@@ -73,9 +74,15 @@ def _run(
     name: str, scenario: Scenario, params: Any, policy: Policy, keys: Key[Array, "B"], horizon: int
 ) -> Outcome:
     act = policy.bind(Env(name, scenario, params))
+    # side by side there is no clock, so who needs one goes step by step
+    run = (
+        partial(episode_by_steps, with_clock(scenario))
+        if isinstance(policy, Clock)
+        else partial(episode, scenario)
+    )
 
     def one(key: Key[Array, ""]) -> Outcome:
-        decisions, state = episode(scenario, key, act, params, horizon)
+        decisions, state = run(key, act, params, horizon)
         return summarise(decisions, state, scenario, params)
 
     return jax.vmap(one)(keys)

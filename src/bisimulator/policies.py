@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bisimulator.core import Env
+from bisimulator.core import Env, Scenario, Step
 from bisimulator.errors import check_array, check_probabilities, check_real, check_shape
 
 Act = Callable[[Key[Array, ""], Float[Array, "... D"]], Int[Array, "..."]]
@@ -80,6 +80,46 @@ class Table(eqx.Module):
             return (jax.random.uniform(key, chance.shape) < chance).astype(jnp.int32)
 
         return act
+
+
+class Clock(eqx.Module):
+    """pi_t(accept | group, score) as an array (T, G, C): a table for every step, as `Frontier.policy` gives.
+
+    It acts on observations that end with the number of the step (`with_clock`), which `evaluate` sees to.
+    """
+
+    probabilities: Float[Array, "T G C"]
+
+    def bind(self, env: Env) -> Act:
+        wanted = (int(self.probabilities.shape[0]), env.num_groups, env.params.num_scores)
+        check_shape("the policy", self.probabilities, wanted, f"steps x groups x scores of {env.name}")
+
+        def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
+            step = obs[..., -1].astype(jnp.int32)
+            score = jnp.round(obs[..., 0] * max(env.params.num_scores - 1, 1)).astype(jnp.int32)
+            group = jnp.argmax(obs[..., 1 : 1 + env.num_groups], -1)
+            chance = self.probabilities[step, group, score]
+            return (jax.random.uniform(key, chance.shape) < chance).astype(jnp.int32)
+
+        return act
+
+
+def with_clock(scenario: Scenario) -> Scenario:
+    """The same scenario, every observation followed by the number of the step."""
+
+    def seen(obs: Float[Array, "D"], state: Any) -> Float[Array, "E"]:
+        return jnp.append(obs, state.t.astype(jnp.float32))
+
+    def step(key: Key[Array, ""], state: Any, action: Int[Array, ""], params: Any) -> tuple[Any, Step]:
+        state, out = scenario.step(key, state, action, params)
+        return state, dataclasses.replace(
+            out, obs=seen(out.obs, state), next_self_obs=seen(out.next_self_obs, state)
+        )
+
+    def observe(state: Any, params: Any) -> Float[Array, "E"]:
+        return seen(scenario.observe(state, params), state)
+
+    return dataclasses.replace(scenario, step=step, observe=observe)
 
 
 class Function(eqx.Module):
@@ -158,14 +198,22 @@ def table(probabilities: Any) -> Policy:
     return Table(jnp.asarray(check_probabilities("the policy table", probabilities, ndim=(2,)), jnp.float32))
 
 
+def clock(probabilities: Any) -> Policy:
+    """pi_t(accept | group, score), shape (steps, groups, scores)."""
+    return Clock(jnp.asarray(check_probabilities("the policy", probabilities, ndim=(3,)), jnp.float32))
+
+
 def as_policy(policy: Any) -> Policy:
-    """A policy from a policy, a function of observations, or an array pi(accept | group, score)."""
+    """A policy from a policy, a function of observations, or an array pi(accept | group, score).
+
+    An array with a third axis in front, pi_t(accept | group, score), is a policy with a clock.
+    """
     if isinstance(policy, Policy):
         return policy
     if callable(policy):
         return Function(policy)
     if isinstance(policy, np.ndarray | jax.Array | list | tuple):
-        return table(policy)
+        return clock(policy) if np.ndim(policy) == 3 else table(policy)
     raise TypeError(
         f"got {policy!r} as a policy; pass bisimulator.policies.*, a function of observations, "
         "or an array of acceptance probabilities (groups, scores)"

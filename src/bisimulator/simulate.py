@@ -28,9 +28,19 @@ def episode(
     scenario: Scenario, key: Key[Array, ""], act: Act, params: Any, horizon: int
 ) -> tuple[Decisions, State]:
     """One episode of `horizon` decisions; side by side where the scenario offers it."""
-    if scenario.episode is not None:
-        return scenario.episode(key, act, params, horizon)
-    return episode_by_steps(scenario, key, act, params, horizon)
+    return play(scenario, plan(scenario, key, params, horizon), act, params, horizon)
+
+
+def plan(scenario: Scenario, key: Key[Array, ""], params: Any, horizon: int) -> Any:
+    """What is random in an episode but the policy, so that it can be played again with another omega."""
+    return key if scenario.plan is None else scenario.plan(key, params, horizon)
+
+
+def play(scenario: Scenario, planned: Any, act: Act, params: Any, horizon: int) -> tuple[Decisions, State]:
+    """The planned episode under a policy."""
+    if scenario.play is not None:
+        return scenario.play(planned, act, params)
+    return episode_by_steps(scenario, planned, act, params, horizon)
 
 
 def episode_by_steps(

@@ -76,7 +76,7 @@ def sum_of_pairwise_gaps(values: Float[Array, "*B G"], present: Bool[Array, "*B 
     # absent groups go last; their weight is 0, and a finite filling keeps the gradient clean
     filling = jnp.where(present, values, jnp.finfo(values.dtype).max)
     ordered = jnp.sort(filling, axis=-1)
-    k = jnp.arange(values.shape[-1])
-    n = present.sum(-1, keepdims=True)
+    k = jnp.broadcast_to(jnp.arange(values.shape[-1]), values.shape)
+    n = jnp.broadcast_to(present.sum(-1, keepdims=True), values.shape)
     weight = jnp.where(k < n, 2 * k - n + 1, 0)
     return jnp.where(k < n, ordered * weight, 0.0).sum(-1)

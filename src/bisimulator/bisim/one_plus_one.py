@@ -56,7 +56,7 @@ def one_plus_one(
             (search.x, search.loss, search.aux),
         )
         step = jnp.minimum(search.step * jnp.where(better, _UP, _DOWN), _LARGEST_STEP)
-        return Search(*keep, step), None
+        return Search(keep[0], keep[1], keep[2], step), None
 
     start = Search(x, first, aux, jnp.float32(step))
     return jax.lax.scan(iterate, start, jax.random.split(key, iterations))[0]

@@ -255,62 +255,68 @@ def crowd(state: State) -> Crowd:
 
 
 Act = Callable[[Key[Array, ""], Float[Array, "B D"]], Int[Array, "B"]]
-_WAVE = (
-    512  # decisions taken side by side; large enough to amortise a loop turn, small enough to waste little
-)
+_WAVE = 512  # decisions side by side: many enough to amortise a loop turn, few enough to waste little
 
 
-def episode(key: Key[Array, ""], act: Act, params: Params, horizon: int) -> tuple[Decisions, State]:
-    """A whole episode in the same distribution as step by step, hundreds of decisions at a time.
+class Visits(eqx.Module):
+    """All that is random in an episode but the policy: who is there, who comes when, who would repay."""
+
+    people: Float[Array, "N 6"]
+    visitor: Int[Array, "T"]
+    order: Int[Array, "T"]  # visits, all first ones before all second ones and so on
+    rank: Int[Array, "T"]  # how often the visitor has come before
+    u: Float[Array, "T"]
+    key: Key[Array, ""]  # for the policy
+
+
+def plan(key: Key[Array, ""], params: Params, horizon: int) -> Visits:
+    """Draw an episode's visits; they depend neither on the policy nor on omega."""
+    k_reset, k_visit, k_outcome, k_act = jax.random.split(key, 4)
+    visitor = random_index(jax.random.bits(k_visit, (horizon,)), params.population)
+    order, rank = _by_visit_number(visitor)
+    u = jax.random.uniform(k_outcome, (horizon,))
+    return Visits(reset(k_reset, params).people, visitor, order, rank, u, k_act)
+
+
+def play(visits: Visits, act: Act, params: Params) -> tuple[Decisions, State]:
+    """An episode in the same distribution as step by step, hundreds of decisions at a time.
 
     People do not influence each other, so only the order within one person's visits matters: all first
     visits can be decided side by side, then all second ones, and so on. `act` must not remember anything.
     """
-    k_reset, k_visit, k_outcome, k_act = jax.random.split(key, 4)
-    people = reset(k_reset, params).people
-    visitor = random_index(jax.random.bits(k_visit, (horizon,)), params.population)
-    u = jax.random.uniform(k_outcome, (horizon,))
-    order, rank = _by_visit_number(visitor)
+    horizon, outside = visits.visitor.shape[0], params.population
     width = min(horizon, params.population, _WAVE)
 
     def wave(carry: tuple) -> tuple:
-        turn, start, people, done = carry
+        turn, start, people, before, actions = carry
         places = start + jnp.arange(width)
-        visit = order[jnp.minimum(places, horizon - 1)]
-        active = (places < horizon) & (rank[visit] == rank[order[start]])
-        person = people[visitor[visit]]
-        obs = describe(person, params)
-        action = act(jax.random.fold_in(k_act, turn), obs)
-        after, reward, qualified = decide(person, action, u[visit], params)
-        people = people.at[jnp.where(active, visitor[visit], params.population)].set(after, mode="drop")
-        now = Decisions(
-            obs=obs,
-            action=action,
-            reward=reward,
-            group=person[:, GROUP].astype(jnp.int32),
-            qualified=qualified,
-            cost=jnp.zeros(width),
-            next_self_obs=describe(after, params),
-            valid=active,
-        )
+        visit = visits.order[jnp.minimum(places, horizon - 1)]
+        active = (places < horizon) & (visits.rank[visit] == visits.rank[visits.order[start]])
+        who = visits.visitor[visit]
+        person = people[who]
+        action = act(jax.random.fold_in(visits.key, turn), describe(person, params))
+        after, _, _ = decide(person, action, visits.u[visit], params)
+        people = people.at[jnp.where(active, who, outside)].set(after, mode="drop")
         slot = jnp.where(active, visit, horizon)
-        done = jax.tree.map(lambda all_, new: all_.at[slot].set(new, mode="drop"), done, now)
-        return turn + 1, start + active.sum(), people, done
+        before = before.at[slot].set(person, mode="drop")
+        actions = actions.at[slot].set(action, mode="drop")
+        return turn + 1, start + active.sum(), people, before, actions
 
-    size = params.observation_size
-    empty = Decisions(
-        obs=jnp.zeros((horizon, size)),
-        action=jnp.zeros(horizon, jnp.int32),
-        reward=jnp.zeros(horizon),
-        group=jnp.zeros(horizon, jnp.int32),
-        qualified=jnp.zeros(horizon, bool),
+    zero = jnp.int32(0)
+    start = (zero, zero, visits.people, jnp.zeros((horizon, 6)), jnp.zeros(horizon, jnp.int32))
+    _, _, people, before, action = jax.lax.while_loop(lambda carry: carry[1] < horizon, wave, start)
+    after, reward, qualified = decide(before, action, visits.u, params)
+    decisions = Decisions(
+        obs=describe(before, params),
+        action=action,
+        reward=reward,
+        group=before[:, GROUP].astype(jnp.int32),
+        qualified=qualified,
         cost=jnp.zeros(horizon),
-        next_self_obs=jnp.zeros((horizon, size)),
-        valid=jnp.zeros(horizon, bool),
+        next_self_obs=describe(after, params),
+        valid=jnp.ones(horizon, bool),
     )
-    start = (jnp.int32(0), jnp.int32(0), people, empty)
-    _, _, people, decisions = jax.lax.while_loop(lambda carry: carry[1] < horizon, wave, start)
-    return decisions, State(people=people, applicant=visitor[-1], t=jnp.int32(horizon))
+    return decisions, State(people=people, applicant=visits.visitor[-1], t=jnp.int32(horizon))
 
 
 def _by_visit_number(visitor: Int[Array, "T"]) -> tuple[Int[Array, "T"], Int[Array, "T"]]:
@@ -331,7 +337,8 @@ LENDING = Scenario(
     crowd=crowd,
     omega_names=("c_plus", "c_minus"),
     omega_bounds=(0.0, 2.0),
-    episode=episode,
+    plan=plan,
+    play=play,
 )
 LENDING_CONSCIENTIOUSNESS = dataclasses.replace(
     LENDING,

@@ -9,6 +9,7 @@ import os
 import tempfile
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,18 @@ from typing import Any
 import jax
 import numpy as np
 
-_DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile)
+# all that reading a damaged npz or json file has been seen to raise
+_DAMAGE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -81,10 +93,8 @@ def _raw(leaf: Any) -> Any:
 
 
 def _like(stored: np.ndarray, leaf: Any) -> Any:
-    if _is_key(leaf):
-        restored = jax.random.wrap_key_data(jax.numpy.asarray(stored))
-    else:
-        restored = jax.numpy.asarray(stored)
+    array = jax.numpy.asarray(stored)
+    restored = jax.random.wrap_key_data(array) if _is_key(leaf) else array
     if restored.shape != leaf.shape or restored.dtype != leaf.dtype:
         raise ValueError(f"holds {restored.dtype}{restored.shape} where {leaf.dtype}{leaf.shape} is expected")
     return restored

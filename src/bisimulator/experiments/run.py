@@ -108,15 +108,21 @@ def load(folder: Path, spec: Spec | None = None) -> Result | None:
     """A finished job's result; None where it is not finished or a file is damaged."""
     if not (folder / "done").exists():
         return None
-    outcome = files.read_or_set_aside(folder / "outcome.npz", lambda p: Outcome(**files.read_arrays(p)))
+    outcome = files.read_or_set_aside(folder / "outcome.npz", read_outcome)
     learned = files.read_or_set_aside(folder / "learned.npz", files.read_arrays)
     if spec is None:
-        read = files.read_or_set_aside(folder / "config.json", lambda p: json.loads(p.read_text()))
-        spec = None if read is None else spec_from_dict(read)
+        spec = files.read_or_set_aside(
+            folder / "config.json", lambda p: spec_from_dict(json.loads(p.read_text()))
+        )
     if outcome is None or learned is None or spec is None:
         (folder / "done").unlink()
         return None
     return Result(spec, outcome, learned)
+
+
+def read_outcome(path: Path) -> Outcome:
+    arrays: dict[str, Any] = files.read_arrays(path)
+    return Outcome(**arrays)
 
 
 EPISODE_COLUMNS = ("scenario", "method", "seed", "episode", "metric", "value")

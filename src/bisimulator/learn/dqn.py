@@ -16,6 +16,8 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import Env, Scenario
+from bisimulator.errors import check_int, check_real
+from bisimulator.learn.checks import check_solver_config
 from bisimulator.learn.replay import Replay, empty_replay
 from bisimulator.learn.rollout import Act as ActAll
 from bisimulator.learn.rollout import Copies, batch_logs, rollout, seen_params, start
@@ -42,6 +44,14 @@ class DQNConfig:
     hidden: tuple[int, ...] = (256,)  # hidden layers of the Q-network
     anneal: bool = True  # anneal the learning rate
     input_scale: float = 20.0  # observations in 0..1 are stretched by this before the networks
+
+    def __post_init__(self) -> None:
+        check_solver_config(self)
+        check_int("target_every", self.target_every, least=1)
+        check_int("capacity", self.capacity, least=self.batch)
+        for name in ("epsilon_start", "epsilon_end"):
+            check_real(name, getattr(self, name), least=0, most=1)
+        check_real("epsilon_fraction", self.epsilon_fraction, least=1e-9, most=1)
 
     @property
     def batch(self) -> int:
@@ -158,7 +168,7 @@ class DQN:
         seen = replay.sample(k_sample, c.minibatch)
         method, _ = self.method.learn(k_learn, method, jax.tree.map(lambda x: x[:, None], seen))
 
-        def improve(carry: tuple, key: Key[Array, ""]) -> tuple:
+        def improve(carry: tuple, key: Key[Array, ""]) -> tuple[tuple, Array]:
             q, optimiser = carry
             minibatch = replay.sample(key, c.minibatch)
             loss, gradient = jax.value_and_grad(self._loss)(q, theta.target, method, minibatch)

@@ -16,6 +16,7 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import Env, Scenario
+from bisimulator.learn.checks import check_solver_config
 from bisimulator.learn.gae import gae
 from bisimulator.learn.rollout import Copies, batch_logs, rollout, seen_params, start
 from bisimulator.methods.hooks import Method, Transitions
@@ -41,6 +42,13 @@ class PPOConfig:
     hidden: tuple[int, ...] = (256,)  # hidden layers of actor and critic
     anneal: bool = True  # anneal the learning rate
     input_scale: float = 20.0  # observations in 0..1 are stretched by this before the networks
+
+    def __post_init__(self) -> None:
+        check_solver_config(self)
+        if self.batch % self.minibatch:
+            raise ValueError(
+                f"minibatch must divide num_envs * rollout = {self.batch}, got {self.minibatch}; try {self.batch // 8}"
+            )
 
     @property
     def batch(self) -> int:
@@ -150,7 +158,7 @@ class PPO:
         minibatches = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
         tool = self.optimiser()
 
-        def improve(carry: tuple, minibatch: tuple) -> tuple:
+        def improve(carry: tuple, minibatch: tuple) -> tuple[tuple, Array]:
             theta, optimiser = carry
             loss, gradient = jax.value_and_grad(self._loss)(theta, method, minibatch)
             change, optimiser = tool.update(gradient, optimiser, theta)

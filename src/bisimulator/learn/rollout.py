@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from bisimulator.core import Scenario, State, Step
+from bisimulator.core import ANOTHER_BRANCH, Scenario, State, Step
 from bisimulator.methods.hooks import Method, Transitions
 
 # act(theta of all seeds, keys (S,), observations (S, E, D)) -> actions (S, E)
@@ -56,7 +56,7 @@ def step(scenario: Scenario, copies: Copies, action: Int[Array, "S E"], params: 
     ended = now.terminated | now.truncated
 
     def reset_ended(state: State) -> tuple[State, Array]:
-        reset_keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, 0)))(keys)
+        reset_keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, ANOTHER_BRANCH)))(keys)
         fresh = over_copies(scenario.reset)(reset_keys, params)
         state = jax.tree.map(lambda new, old: jnp.where(_expand(ended, old), new, old), fresh, state)
         return state, over_copies(scenario.observe)(state, params)

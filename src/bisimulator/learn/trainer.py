@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bisimulator.core import Env, Outcome, Scenario
+from bisimulator.core import ANOTHER_BRANCH, Env, Outcome, Scenario
 from bisimulator.errors import Interrupted, check_int
 from bisimulator.learn.dqn import DQN, DQNConfig
 from bisimulator.learn.ppo import PPO, PPOConfig
@@ -147,8 +147,7 @@ def _adapt(solver: Any, scenario: Scenario, params: Any, training: Any, horizon:
     """The method's change of the observation dynamics, for every seed side by side."""
 
     def one(key: Key[Array, ""], theta: Any, state: Any) -> Any:
-        # folded in after the last update's key and never used by an update
-        key = jax.random.fold_in(jax.random.fold_in(key, training.update), 2**31 - 1)
+        key = jax.random.fold_in(jax.random.fold_in(key, training.update), ANOTHER_BRANCH)
         return solver.method.adapt(key, state, solver.behave(theta), scenario, params, horizon)
 
     method = jax.vmap(one)(training.key, training.theta, training.method)
@@ -182,7 +181,9 @@ def evaluate_training(
 
 def evaluation_keys(seeds: tuple[int, ...], episodes: int) -> Key[Array, "S episodes"]:
     """Keys of the evaluation episodes: they descend from the seed by another branch than those of training."""
-    return jnp.stack([jax.random.split(jax.random.fold_in(jax.random.key(s), 1), episodes) for s in seeds])
+    return jnp.stack(
+        [jax.random.split(jax.random.fold_in(jax.random.key(s), ANOTHER_BRANCH), episodes) for s in seeds]
+    )
 
 
 @partial(jax.jit, static_argnums=(0, 1, 5, 6))

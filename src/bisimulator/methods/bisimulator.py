@@ -8,7 +8,7 @@ on a freshly simulated episode under the current policy (lines 8 to 13). The sol
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, get_args
 
 import equinox as eqx
 import jax
@@ -20,9 +20,10 @@ from bisimulator.bisim.dynamics import fit, j_dyn, make_dynamics
 from bisimulator.bisim.one_plus_one import one_plus_one
 from bisimulator.bisim.reward import Gauge, corrected_reward, gauge_offset, j_rew
 from bisimulator.core import Env, Scenario, set_omega
+from bisimulator.errors import check_int, check_real
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions
 from bisimulator.nets import MLP, make_mlp
-from bisimulator.simulate import Act, episode
+from bisimulator.simulate import Act, plan, play
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +48,23 @@ class Config:
     psi_first_steps: int = 300  # gradient steps on the dynamics model before the first candidate
     psi_steps: int = 10  # gradient steps on the dynamics model for each candidate
     psi_minibatch: int = 256  # transitions per such step
+    compared: int = 2500  # decisions of each candidate's episode on which J_dyn is estimated
     straight_through: bool = False  # round the predicted means of discrete features, straight through
+
+    def __post_init__(self) -> None:
+        check_int("reward_steps", self.reward_steps, least=1)
+        check_int("dynamics_steps", self.dynamics_steps, least=0)
+        check_int("quantiles", self.quantiles, least=1)
+        check_real("learning_rate", self.learning_rate, least=0)
+        check_real("gamma", self.gamma, least=0, most=1)
+        for share in self.dynamics_at:
+            check_real("dynamics_at", share, least=0, most=1)
+        for name in ("psi_first_steps", "psi_steps", "psi_minibatch", "compared"):
+            check_int(name, getattr(self, name), least=1)
+        for width in (*self.hidden, *self.psi_hidden):
+            check_int("a hidden layer", width, least=1)
+        if self.gauge not in get_args(Gauge):
+            raise ValueError(f"gauge must be one of {', '.join(get_args(Gauge))}, got {self.gauge!r}")
 
 
 class State(eqx.Module):
@@ -91,7 +108,7 @@ class Bisimulator(Method):
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
         tool = optax.adam(c.learning_rate)
 
-        def improve(carry: tuple, key: Key[Array, ""]) -> tuple:
+        def improve(carry: tuple, key: Key[Array, ""]) -> tuple[tuple, Array]:
             phi, adam = carry
             loss, gradient = jax.value_and_grad(j_rew)(
                 phi,
@@ -136,11 +153,14 @@ class Bisimulator(Method):
         c = self.config
         k_search, k_episode, k_fit, k_match = jax.random.split(key, 4)
         grid = self._grid(params) if c.straight_through else 0.0
+        planned = plan(scenario, k_episode, params, horizon)
+        stride = max(1, horizon // c.compared)  # decisions are compared evenly over the whole episode
 
         def loss(omega: Float[Array, "G K"], model: tuple, steps: int = c.psi_steps) -> tuple:
-            seen, _ = episode(scenario, k_episode, act, set_omega(params, omega), horizon)
+            seen, _ = play(scenario, planned, act, set_omega(params, omega), horizon)
             model = fit(
-                *model,
+                model[0],
+                model[1],
                 k_fit,
                 seen.obs,
                 seen.action,
@@ -154,13 +174,13 @@ class Bisimulator(Method):
             value = j_dyn(
                 model[0],
                 k_match,
-                seen.obs,
-                seen.action,
-                seen.group,
+                seen.obs[::stride],
+                seen.action[::stride],
+                seen.group[::stride],
                 gamma=c.gamma,
                 num_groups=self.num_groups,
                 quantiles=c.quantiles,
-                valid=seen.valid,
+                valid=seen.valid[::stride],
             )
             return value, model
 

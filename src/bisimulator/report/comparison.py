@@ -49,7 +49,8 @@ def show_comparison(
     files.write_csv(out / "episodes.csv", EPISODE_COLUMNS, [row for r in results for row in episode_rows(r)])
     console.print(paper_table(results), "")
     _print_notes(results, console)
-    console.print(in_one_sentence(results))
+    if len(results) > 1:
+        console.print(in_one_sentence(results))
     console.print(f"Written: {out / 'summary.csv'}, {out / 'episodes.csv'}", soft_wrap=True)
     return results
 
@@ -137,11 +138,11 @@ def _print_notes(results: Sequence[Result], console: Console) -> None:
 def in_one_sentence(results: Sequence[Result]) -> str:
     """What the table shows: the widest and the narrowest recall gap, and what it costs."""
     gaps = [r.summary["recall_gap"][0] for r in results]
-    if len(results) < 2 or np.isnan(gaps).any():
-        return ""
+    if len(results) < 2 or np.isnan(gaps).any() or max(gaps) - min(gaps) < 0.005:
+        return "The groups' recalls are equally far apart under all methods."
     wide, narrow = results[int(np.argmax(gaps))], results[int(np.argmin(gaps))]
-    change = narrow.summary["average_return"][0] / wide.summary["average_return"][0] - 1
+    before, after = (r.summary["average_return"][0] for r in (wide, narrow))
     return (
         f"{narrow.spec.method} brings the groups' recalls from {max(gaps):.2f} apart ({wide.spec.method}) to "
-        f"{min(gaps):.2f}, for {abs(change):.1%} {'more' if change > 0 else 'less'} return."
+        f"{min(gaps):.2f}; the return goes from {before:.0f} to {after:.0f}."
     )
