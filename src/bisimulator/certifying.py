@@ -112,6 +112,8 @@ def _why_not_exact(env: Env, policy: Any) -> str:
         )
     if isinstance(policy, _ON_SCORES):
         return ""
+    if isinstance(policy, policies.Clock):
+        return "The policy decides by the clock, so a person's chain is not the same from visit to visit."
     if not hasattr(policy, "accept_probability") and not _is_plain_function(policy):
         return "The policy may act at random and has no accept_probability(env, observations)."
     if most_visits(env) > _LARGEST_HISTORY:

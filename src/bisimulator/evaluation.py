@@ -65,6 +65,8 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
 
 def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:
     """The outcome of one episode a key; leading axes as the keys'."""
+    if isinstance(policy, Clock):
+        policy.check(env)
     flat = _run(env.name, env.scenario, env.params, policy, keys.reshape(-1), int(env.params.horizon))
     return jax.tree.map(lambda x: np.asarray(x).reshape(keys.shape + x.shape[1:]), flat)
 

@@ -90,10 +90,11 @@ class Clock(eqx.Module):
 
     probabilities: Float[Array, "T G C"]
 
-    def bind(self, env: Env) -> Act:
-        wanted = (int(self.probabilities.shape[0]), env.num_groups, env.params.num_scores)
+    def check(self, env: Env) -> None:
+        wanted = (int(env.params.horizon), env.num_groups, env.params.num_scores)
         check_shape("the policy", self.probabilities, wanted, f"steps x groups x scores of {env.name}")
 
+    def bind(self, env: Env) -> Act:
         def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
             step = obs[..., -1].astype(jnp.int32)
             score = jnp.round(obs[..., 0] * max(env.params.num_scores - 1, 1)).astype(jnp.int32)
