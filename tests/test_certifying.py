@@ -68,6 +68,7 @@ def test_policies_on_history_get_exact_values(env):
         (lambda env: bisimulator.make("college"), policies.accept_all(), "Only lending"),
         (lambda env: env.with_omega(jnp.array([[1.0, 1.0], [2.0, 0.5]])), policies.accept_all(), "omega"),
         (lambda env: env, lambda key, obs: obs[:, 0] > 0.4, "accept_probability"),
+        (lambda env: env, np.ones((500, 2, 7)), "by the clock"),
         (lambda env: bisimulator.make("lending", population=4), lambda obs: obs[:, 0] > 0.4, "too often"),
     ],
 )

@@ -19,7 +19,7 @@ from bisimulator.exact.occupancy import RETURN, Group
 
 Array = NDArray[np.float64]
 
-_CLOSED = 1e-8  # of the value: a smaller distance of bound and value is rounding
+_CLOSED = 1e-8  # of the largest return at hand: bound and value are that close
 # tight first; the bound does not rest on the solver's tolerances, so its defaults will do where tight ones fail
 _SOLVER_OPTIONS: tuple[dict[str, float], ...] = (
     {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
@@ -70,7 +70,7 @@ class Columns:
             wish = self.unit + price * slack
             value, before = self.moments[over] @ wish, len(self.moments)
             bound = min(bound, self.ask(wish))
-            if bound - value <= _CLOSED * max(1.0, abs(value)) or len(self.moments) == before:
+            if bound - value <= _CLOSED * abs(self.moments[:, RETURN]).max() or len(self.moments) == before:
                 break
         rooms = self.moments[[over, under]] @ slack
         weight = rooms[1] / (rooms[1] - rooms[0])

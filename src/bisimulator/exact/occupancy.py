@@ -84,6 +84,8 @@ class Group:
 def groups_of(params: Any) -> list[Group]:
     """The groups of a lending environment. The types of people know their own conscientiousness."""
     chance, weight = repayment_given_latent(params)
+    seen = weight > 1e-10  # the outermost points of the quadrature weigh nothing
+    chance, weight = chance[seen], weight[seen] / weight[seen].sum()
     sizes, initial = params.population * normalised(params.group_probs), normalised(params.initial)
     scores = np.arange(params.num_scores)
     repaid, default = float(params.reward_repaid), float(params.reward_default)
