@@ -12,7 +12,7 @@ from bisimulator.certifying import Estimate
 from bisimulator.exact.frontier import frontier
 from bisimulator.report import truth
 from bisimulator.report.truth import (
-    Result,
+    MethodPoint,
     draw_frontier,
     frontier_table,
     published_results,
@@ -106,9 +106,9 @@ def test_unreachable_levels_are_explained(small):
 
 def test_regret_of_one_s_own_results(small):
     best = frontier(small, levels=[1.0])
-    everybody = Result("everybody", best.value[0], recalls=(1.0, 1.0))
-    worse = Result("worse", best.value[0] - 7, recalls=(1.0, 1.0))
-    unknown = Result("unknown", 1.0)
+    everybody = MethodPoint("everybody", best.value[0], recalls=(1.0, 1.0))
+    worse = MethodPoint("worse", best.value[0] - 7, recalls=(1.0, 1.0))
+    unknown = MethodPoint("unknown", 1.0)
     assert everybody.regret(best) == pytest.approx(0, abs=1e-3)
     assert worse.regret(best) == pytest.approx(7, abs=1e-3)
     assert np.isnan(unknown.regret(best))
@@ -118,7 +118,7 @@ def test_regret_of_one_s_own_results(small):
 
 def test_regret_by_gap(small):
     best = frontier(small, "recall-gap", levels=[0.05])
-    result = Result("method", best.value[0] - 3, recall_gap=0.05)
+    result = MethodPoint("method", best.value[0] - 3, recall_gap=0.05)
     assert result.regret(best) == pytest.approx(3, abs=1e-2)
 
 
@@ -140,7 +140,7 @@ def test_published_results():
 
 @pytest.mark.parametrize("criterion", ["min-recall", "recall-gap", "credit-gap"])
 def test_the_figure_shows_every_known_point(small, criterion):
-    results = [Result("a", 1.0, (0.5, 0.6), 0.1, 3.0), Result("b", 2.0, source="paper")]
+    results = [MethodPoint("a", 1.0, (0.5, 0.6), 0.1, 3.0), MethodPoint("b", 2.0, source="paper")]
     best = frontier(small, criterion)
     axes = draw_frontier(best, results).axes[0]
     labels = axes.get_legend_handles_labels()[1]
@@ -152,5 +152,13 @@ def test_the_figure_shows_every_known_point(small, criterion):
 
 def test_the_curve_is_not_carried_on_where_the_demand_still_binds(small):
     best = frontier(small, levels=[0.95, 1.0])
-    axes = draw_frontier(best, [Result("a", 1.0, (0.1, 0.1))]).axes[0]
+    axes = draw_frontier(best, [MethodPoint("a", 1.0, (0.1, 0.1))]).axes[0]
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), [0.95, 1.0])
+
+
+def test_a_point_from_an_evaluation(small):
+    summary = bisimulator.evaluate(small, policies.accept_all(), seeds=2, episodes=1).summary
+    point = MethodPoint.from_summary("all", summary)
+    assert point.recalls == (1.0, 1.0)
+    assert point.average_return == summary["average_return"][0]
+    assert point.level("credit-gap") == summary["credit_gap"][0]

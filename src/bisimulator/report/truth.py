@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from bisimulator.certifying import Estimate, certify
 from bisimulator.core import Env, make
 from bisimulator.exact.certificate import HORIZONS, SIGNALS, Certificate
 from bisimulator.exact.frontier import Frontier, frontier
-from bisimulator.report.simulation import number, plain_table
+from bisimulator.report.simulation import Summary, number, plain_table
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ AXES = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class MethodPoint:
     """A method's point: from the paper, or from runs of one's own."""
 
     method: str
@@ -42,6 +43,17 @@ class Result:
     credit_gap: float | None = None
     source: str = "here"
     rounding: float = 0.0
+
+    @classmethod
+    def from_summary(
+        cls, method: str, summary: Summary, source: str = "here", rounding: float = 0.0
+    ) -> MethodPoint:
+        """From metric -> (mean, half width), as `Evaluation.summary` and the summary of a run give it."""
+        means = {metric: mean for metric, (mean, _) in summary.items()}
+        groups = sorted(int(metric[8:]) for metric in means if re.fullmatch(r"recall_g\d+", metric))
+        recalls = tuple(means[f"recall_g{g}"] for g in groups)
+        gaps = means.get("recall_gap"), means.get("credit_gap")
+        return cls(method, means["average_return"], recalls, *gaps, source, rounding)
 
     def level(self, criterion: str) -> float | None:
         """Where the point stands on the criterion's axis; None if that is not known."""
@@ -62,17 +74,12 @@ class Result:
         return best.best_at(max(level + self.rounding, 0.0)) - self.average_return
 
 
-def published_results(scenario: str) -> list[Result]:
+def published_results(scenario: str) -> list[MethodPoint]:
     """The paper's points of a scenario; none for a scenario it does not have."""
-    results = []
-    for method in published.methods(scenario):
-        row = {metric: value.mean for metric, value in published.row(scenario, method).items()}
-        recalls = tuple(
-            value for metric, value in row.items() if metric.startswith("recall_g") and metric[8:].isdigit()
-        )
-        gaps = (row.get("recall_gap"), row.get("credit_gap"))
-        results.append(Result(method, row["average_return"], recalls, *gaps, "paper", ROUNDED))
-    return results
+    return [
+        MethodPoint.from_summary(method, published.row(scenario, method), "paper", ROUNDED)
+        for method in published.methods(scenario)
+    ]
 
 
 def show_certificate(
@@ -116,7 +123,7 @@ def show_frontier(
     criterion: str,
     levels: Sequence[float] | None,
     settings: Mapping[str, Any],
-    results: Sequence[Result] = (),
+    results: Sequence[MethodPoint] = (),
     figure: Path | None = None,
     console: Console,
 ) -> Frontier:
@@ -152,7 +159,7 @@ def frontier_table(best: Frontier) -> Table:
     return table
 
 
-def regret_table(best: Frontier, results: Sequence[Result]) -> Table:
+def regret_table(best: Frontier, results: Sequence[MethodPoint]) -> Table:
     table = plain_table(
         f"Regret at each one's own {best.criterion}", ["", "method"], ["return", "regret", "%"]
     )
@@ -187,7 +194,7 @@ def remarks(best: Frontier) -> list[str]:
     return said
 
 
-def draw_frontier(best: Frontier, results: Sequence[Result] = ()) -> Any:
+def draw_frontier(best: Frontier, results: Sequence[MethodPoint] = ()) -> Any:
     """The frontier with the methods' points on it, numbered, and their regrets, as a matplotlib figure."""
     from matplotlib.figure import Figure
 
