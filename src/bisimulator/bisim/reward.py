@@ -77,14 +77,16 @@ def gauge_offset(
     group: Int[Array, "B"],
     *,
     gauge: Gauge,
-    kappa: float,
+    kappa: float = 0.0,
+    floor: float = 0.0,
     num_groups: int,
 ) -> Float[Array, "A"]:
     """What to subtract from R_phi(., a, .), a constant for each action that J_rew does not see.
 
     Action 0 rejects. With m_a the mean of R_phi(s, a, g) over the batch's people, groups weighted equally:
     `free` subtracts nothing (the paper); `one-sided` never lets the correction make rejecting more attractive on
-    average (m_a >= m_0); `centred` sets every m_a to 0; `kappa` sets m_0 to 0 and every other m_a to kappa.
+    average: it keeps m_a >= m_0 + floor; `centred` sets every m_a to 0; `kappa` sets m_0 to 0 and every other m_a
+    to kappa.
     """
     out = phi(obs)
     if gauge == "free":
@@ -97,4 +99,4 @@ def gauge_offset(
         return mean
     if gauge == "kappa":
         return mean - jnp.where(accepting, kappa, 0.0)
-    return jnp.where(accepting, jnp.minimum(mean - mean[0], 0.0), 0.0)
+    return jnp.where(accepting, jnp.minimum(mean - mean[0] - floor, 0.0), 0.0)

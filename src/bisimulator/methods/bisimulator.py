@@ -38,6 +38,7 @@ class Config:
     same_action: bool = True  # compare only decisions with the same action; False is the paper's literal form
     gauge: Gauge = "one-sided"  # which offset between actions the correction may have (docs: the gauge)
     kappa: float = 0.1  # the offset in favour of accepting with gauge "kappa"
+    floor: float = 0.0  # with gauge "one-sided": the least offset in favour of accepting
     learning_rate: float = 1e-3  # of Adam on the correction
     hidden: tuple[int, ...] = (256,)  # hidden layers of the correction
     gamma: float = 0.99  # discount in J_dyn
@@ -128,7 +129,7 @@ class Bisimulator(Method):
         keys = jax.random.split(key, c.reward_steps)
         (phi, adam), losses = jax.lax.scan(improve, (state.phi, state.adam), keys)
         offset = gauge_offset(
-            phi, flat.obs, flat.group, gauge=c.gauge, kappa=c.kappa, num_groups=self.num_groups
+            phi, flat.obs, flat.group, gauge=c.gauge, kappa=c.kappa, floor=c.floor, num_groups=self.num_groups
         )
         changed = (phi, adam, offset, losses[-1])
         return eqx.tree_at(lambda s: (s.phi, s.adam, s.offset, s.j_rew), state, changed), ()
@@ -229,11 +230,11 @@ DQN_BISIMULATOR = dataclasses.replace(
     summary="DQN with a learned reward correction and learned observation dynamics",
     published="DQN + Bisimulator",
     solver="dqn",
-    config=Config(alpha=1.5),
+    config=Config(alpha=1.5, floor=0.3),
 )
 DQN_BISIMULATOR_REWARD = dataclasses.replace(
     DQN_BISIMULATOR,
     summary="DQN with a learned reward correction",
     published="DQN + Bisimulator (Reward only)",
-    config=Config(alpha=1.5, dynamics_steps=0),
+    config=Config(alpha=1.5, floor=0.3, dynamics_steps=0),
 )
