@@ -1,0 +1,197 @@
+"""Environments small enough that the right values are known exactly, and cart-pole.
+
+All probes are one scenario whose parameter `probe` chooses among them, so that a solver is compiled once for all.
+There is one group and one person; an observation is (signal, 1): the group's one-hot entry is always 1.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from bisimulator.core import Crowd, Env, Scenario, Step
+
+CONSTANT, OBSERVATION, ACTION, MATCHING, TWO_STEP, TERMINATED, TRUNCATED = range(7)
+
+
+class Params(eqx.Module):
+    probe: Int[Array, ""]
+    omega: Float[Array, "1 1"]
+    horizon: Int[Array, ""]
+    population: int = eqx.field(static=True, default=1)
+    num_groups: int = eqx.field(static=True, default=1)
+    num_scores: int = eqx.field(static=True, default=2)
+    observation_size: int = eqx.field(static=True, default=2)
+
+
+class State(eqx.Module):
+    signal: Float[Array, ""]
+    t: Int[Array, ""]
+
+
+def make_params(*, probe: int = CONSTANT, omega: float = 1.0, horizon: int = 2) -> Params:
+    return Params(jnp.int32(probe), jnp.full((1, 1), omega, jnp.float32), jnp.int32(horizon))
+
+
+def reset(key: Key[Array, ""], params: Params) -> State:
+    signed = (params.probe == OBSERVATION) | (params.probe == MATCHING)
+    side = jnp.where(jax.random.bernoulli(key), 1.0, -1.0)
+    return State(jnp.where(signed, side, 0.0), jnp.int32(0))
+
+
+def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
+    """What pays, by probe:
+
+    CONSTANT: 1, then the end. OBSERVATION: the signal, -1 or 1, then the end. ACTION: 1 for action 1 and -1 for
+    action 0, then the end. MATCHING: 1 if the action is 1 exactly when the signal is positive, else -1, then the
+    end. TWO_STEP: the first action sets the signal to -1 or 1, the second step pays it whatever is done.
+    TERMINATED and TRUNCATED: 1 a step, and each single step ends the episode by termination or by truncation.
+    """
+    sign = 2.0 * action - 1.0
+    fits = jnp.where((state.signal > 0) == (action == 1), 1.0, -1.0)
+    rewards = jnp.stack(
+        [jnp.float32(1), state.signal, sign, fits, state.signal, jnp.float32(1), jnp.float32(1)]
+    )
+    two_step, t = params.probe == TWO_STEP, state.t + 1
+    after = State(jnp.where(two_step & (state.t == 0), sign, state.signal), t)
+    truncated = params.probe == TRUNCATED
+    terminated = ~truncated & (~two_step | (t >= 2))
+    obs = observe(after, params)
+    return after, Step(
+        obs=obs,
+        reward=rewards[params.probe],
+        terminated=terminated,
+        truncated=truncated,
+        group=jnp.int32(0),
+        qualified=action == 1,
+        cost=jnp.float32(0),
+        next_self_obs=obs,
+    )
+
+
+def observe(state: State, params: Params) -> Float[Array, "2"]:
+    return jnp.stack([state.signal, jnp.ones_like(state.signal)])
+
+
+def crowd(state: State) -> Crowd:
+    score = (state.signal > 0).astype(jnp.float32).reshape(1)
+    return Crowd(jnp.zeros(1, jnp.int32), score, score)
+
+
+PROBES = Scenario(
+    summary="Probes",
+    make_params=make_params,
+    reset=reset,
+    step=step,
+    observe=observe,
+    crowd=crowd,
+    omega_names=("nothing",),
+    omega_bounds=(0.0, 9.0),
+)
+
+
+def probe(which: int, **params: float) -> Env:
+    return Env("probe", PROBES, make_params(probe=which, **params))
+
+
+def values(which: int, gamma: float) -> dict[float, float]:
+    """signal -> the value of the best policy where that signal is seen."""
+    return {
+        CONSTANT: {0.0: 1.0},
+        OBSERVATION: {-1.0: -1.0, 1.0: 1.0},
+        ACTION: {0.0: 1.0},
+        MATCHING: {-1.0: 1.0, 1.0: 1.0},
+        TWO_STEP: {0.0: gamma, 1.0: 1.0},
+        TERMINATED: {0.0: 1.0},
+        TRUNCATED: {0.0: 1 / (1 - gamma)},
+    }[which]
+
+
+def best_actions(which: int) -> dict[float, int]:
+    """signal -> the only best action, where there is one."""
+    return {ACTION: {0.0: 1}, MATCHING: {-1.0: 0, 1.0: 1}, TWO_STEP: {0.0: 1}}.get(which, {})
+
+
+# Cart-pole, the physics of Gymnasium's CartPole-v1. An observation is (x, 1, x', theta, theta').
+
+GRAVITY, MASS_POLE, MASS_TOTAL, HALF_LENGTH, FORCE, TAU = 9.8, 0.1, 1.1, 0.5, 10.0, 0.02
+MOST_X, MOST_THETA = 2.4, 12 * 2 * np.pi / 360
+
+
+class CartParams(eqx.Module):
+    omega: Float[Array, "1 1"]
+    horizon: Int[Array, ""]
+    population: int = eqx.field(static=True, default=1)
+    num_groups: int = eqx.field(static=True, default=1)
+    num_scores: int = eqx.field(static=True, default=2)
+    observation_size: int = eqx.field(static=True, default=5)
+
+
+class CartState(eqx.Module):
+    at: Float[Array, "4"]  # x, x', theta, theta'
+    t: Int[Array, ""]
+
+
+def make_cart_params(*, horizon: int = 500) -> CartParams:
+    return CartParams(jnp.ones((1, 1)), jnp.int32(horizon))
+
+
+def reset_cart(key: Key[Array, ""], params: CartParams) -> CartState:
+    return CartState(jax.random.uniform(key, (4,), minval=-0.05, maxval=0.05), jnp.int32(0))
+
+
+def move_cart(at: Float[Array, "4"], action: Int[Array, ""]) -> Float[Array, "4"]:
+    x, speed, theta, turning = at
+    force = jnp.where(action == 1, FORCE, -FORCE)
+    cos, sin = jnp.cos(theta), jnp.sin(theta)
+    push = (force + MASS_POLE * HALF_LENGTH * turning**2 * sin) / MASS_TOTAL
+    turn = (GRAVITY * sin - cos * push) / (HALF_LENGTH * (4 / 3 - MASS_POLE * cos**2 / MASS_TOTAL))
+    pull = push - MASS_POLE * HALF_LENGTH * turn * cos / MASS_TOTAL
+    return jnp.stack([x + TAU * speed, speed + TAU * pull, theta + TAU * turning, turning + TAU * turn])
+
+
+def step_cart(
+    key: Key[Array, ""], state: CartState, action: Int[Array, ""], params: CartParams
+) -> tuple[CartState, Step]:
+    after = CartState(move_cart(state.at, action), state.t + 1)
+    fallen = (jnp.abs(after.at[0]) > MOST_X) | (jnp.abs(after.at[2]) > MOST_THETA)
+    obs = observe_cart(after, params)
+    return after, Step(
+        obs=obs,
+        reward=jnp.float32(1),
+        terminated=fallen,
+        truncated=(after.t >= params.horizon) & ~fallen,
+        group=jnp.int32(0),
+        qualified=jnp.array(True),
+        cost=jnp.float32(0),
+        next_self_obs=obs,
+    )
+
+
+def observe_cart(state: CartState, params: CartParams) -> Float[Array, "5"]:
+    x, speed, theta, turning = state.at
+    return jnp.stack([x, jnp.ones_like(x), speed, theta, turning])
+
+
+def crowd_cart(state: CartState) -> Crowd:
+    return Crowd(jnp.zeros(1, jnp.int32), jnp.zeros(1), jnp.zeros(1))
+
+
+CART_POLE = Scenario(
+    summary="Cart-pole",
+    make_params=make_cart_params,
+    reset=reset_cart,
+    step=step_cart,
+    observe=observe_cart,
+    crowd=crowd_cart,
+    omega_names=("nothing",),
+    omega_bounds=(0.0, 9.0),
+    action_names=("left", "right"),
+)
+
+
+def cart_pole(**params: int) -> Env:
+    return Env("cart-pole", CART_POLE, make_cart_params(**params))
