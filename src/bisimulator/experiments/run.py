@@ -85,10 +85,9 @@ def _train(spec: Spec, env: Env, folder: Path, on_progress: Callable[[Progress],
     outcome = trainer.evaluate_training(
         env, solver, training, spec.seeds, episodes=spec.episodes, greedy=spec.greedy
     )
-    learned = jax.vmap(solver.method.describe, axis_size=len(spec.seeds))(training.method)
-    files.write_tree(folder / "weights.npz", (training.theta, training.method))
+    files.write_tree(folder / "weights.npz", [(part.theta, part.method) for part in training])
     checkpoint.unlink(missing_ok=True)
-    return Result(spec, outcome, {name: np.asarray(value) for name, value in learned.items()})
+    return Result(spec, outcome, trainer.describe(solver, training))
 
 
 def make_solver(spec: Spec, env: Env) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -25,6 +27,8 @@ from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.simulate import episode, summarise
 
 SOLVERS: dict[str, tuple[type, type]] = {"ppo": (PPO, PPOConfig), "dqn": (DQN, DQNConfig)}
+Parts = tuple[Any, ...]  # the training of a few seeds each
+_SEEDS_PER_PART = 5
 _SECONDS_PER_CHUNK = 1.0
 
 
@@ -57,44 +61,66 @@ def train(
     solver: Any,
     seeds: tuple[int, ...],
     *,
-    training: Any = None,
+    training: Parts | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
-    on_checkpoint: Callable[[Any], None] = lambda training: None,
+    on_checkpoint: Callable[[Parts], None] = lambda training: None,
     checkpoint_seconds: float = 30.0,
-) -> Any:
+) -> Parts:
     """Train until the end, from `training` where it is given. Chunks never change what is learned."""
-    if training is None:
-        training = init(env, solver, seeds)
-    update, chunk = int(training.update), 1
+    parts = init(env, solver, seeds) if training is None else training
+    update, chunk = int(parts[0].update), 1
     stops = [u for u in solver.method.adapt_at(solver.updates) if u > update] + [solver.updates]
     saved = time.monotonic()
-    with _interruptible() as interrupted:
+    with _interruptible() as interrupted, _on_all_cores() as over_parts:
         while update < solver.updates:
             began, count = time.monotonic(), min(chunk, stops[0] - update)
-            training, logs = _advance(solver, env.scenario, env.params, training, count)
-            update, logs = update + count, jax.device_get(logs)
-            _check_finite(logs)
-            if update == stops[0] and update < solver.updates:
-                training = _adapt(solver, env.scenario, env.params, training, int(env.params.horizon))
-                stops.pop(0)
+            ran = over_parts(partial(_advance, solver, env.scenario, env.params, count=count), parts)
+            parts, update = tuple(part for part, _ in ran), update + count
+            logs = _join([jax.device_get(log) for _, log in ran])
             seconds = time.monotonic() - began
             on_progress(_progress(env, solver, update, count, seconds, len(seeds), logs))
+            if update == stops[0] and update < solver.updates:
+                adapt = partial(_adapt, solver, env.scenario, env.params, horizon=int(env.params.horizon))
+                parts = over_parts(adapt, parts)
+                stops.pop(0)
             chunk = max(1, min(int(count * _SECONDS_PER_CHUNK / max(seconds, 1e-3)), 10 * chunk))
             if interrupted.is_set() or time.monotonic() - saved > checkpoint_seconds:
-                on_checkpoint(training)
+                on_checkpoint(parts)
                 saved = time.monotonic()
             if interrupted.is_set():
                 raise Interrupted(
                     f"stopped after {update} of {solver.updates} updates; the same command goes on from there"
                 )
-    on_checkpoint(training)
-    return training
+    on_checkpoint(parts)
+    return parts
 
 
-def init(env: Env, solver: Any, seeds: tuple[int, ...]) -> Any:
-    """Every seed's start; a seed starts the same whatever the other seeds are."""
-    keys = jnp.stack([jax.random.key(seed) for seed in seeds])
-    return _init(solver, env.scenario, env.params, keys)
+def init(env: Env, solver: Any, seeds: tuple[int, ...]) -> Parts:
+    """Every seed's start, in parts of a few seeds; a seed starts the same whatever the other seeds are."""
+    return tuple(
+        _init(solver, env.scenario, env.params, jnp.stack([jax.random.key(int(s)) for s in part]))
+        for part in _split(seeds)
+    )
+
+
+def _split(seeds: tuple[int, ...]) -> list[np.ndarray]:
+    """Parts that run side by side, one a core. They do not depend on the machine, so neither do the numbers."""
+    count = max(-(-len(seeds) // _SEEDS_PER_PART), min(2, len(seeds)))
+    return np.array_split(np.asarray(seeds), count)
+
+
+@contextmanager
+def _on_all_cores() -> Iterator[Callable[[Callable[[Any], Any], Iterable[Any]], tuple]]:
+    """A map over parts in threads: one compiled loop of small steps keeps one core busy, not more."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        yield lambda f, parts: tuple(threads.map(lambda part: jax.block_until_ready(f(part)), parts))
+
+
+def _join(logs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Logs of all parts along the seed axis, once all are found finite."""
+    for log in logs:
+        _check_finite(log.pop("bad"))
+    return {name: np.concatenate([log[name] for log in logs]) for name in logs[0]}
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -128,8 +154,8 @@ def _finite(tree: Any) -> Array:
     return jnp.stack([jnp.isfinite(x).all() for x in leaves]).all() if leaves else jnp.array(True)
 
 
-def _check_finite(logs: dict[str, Any]) -> None:
-    update, *wrong = logs["bad"].tolist()
+def _check_finite(bad: np.ndarray) -> None:
+    update, *wrong = bad.tolist()
     if update >= 0:
         what = [
             name
@@ -142,7 +168,7 @@ def _check_finite(logs: dict[str, Any]) -> None:
         )
 
 
-@partial(jax.jit, static_argnums=(0, 1, 4))
+@partial(jax.jit, static_argnums=(0, 1), static_argnames="horizon")
 def _adapt(solver: Any, scenario: Scenario, params: Any, training: Any, horizon: int) -> Any:
     """The method's change of the observation dynamics, for every seed side by side."""
 
@@ -171,12 +197,23 @@ def _progress(
 
 
 def evaluate_training(
-    env: Env, solver: Any, training: Any, seeds: tuple[int, ...], *, episodes: int = 5, greedy: bool = True
+    env: Env, solver: Any, training: Parts, seeds: tuple[int, ...], *, episodes: int = 5, greedy: bool = True
 ) -> Outcome:
     """Episodes (S, episodes) of every seed's policy in the environment with its own omega in force."""
-    keys = evaluation_keys(seeds, episodes)
-    outcome = _evaluate(solver, env.scenario, env.params, training, keys, int(env.params.horizon), greedy)
-    return jax.tree.map(np.asarray, outcome)
+    horizon, splits = int(env.params.horizon), _split(seeds)
+    keys = [evaluation_keys(tuple(part.tolist()), episodes) for part in splits]
+    with _on_all_cores() as over_parts:
+        outcomes = over_parts(
+            lambda pair: _evaluate(solver, env.scenario, env.params, *pair, horizon, greedy),
+            zip(training, keys, strict=True),
+        )
+    return jax.tree.map(lambda *parts: np.concatenate([np.asarray(x) for x in parts]), *outcomes)
+
+
+def describe(solver: Any, training: Parts) -> dict[str, np.ndarray]:
+    """What the method reports of itself, leading axis seeds."""
+    parts = [jax.vmap(solver.method.describe, axis_size=p.key.shape[0])(p.method) for p in training]
+    return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
 
 
 def evaluation_keys(seeds: tuple[int, ...], episodes: int) -> Key[Array, "S episodes"]:
