@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -145,7 +145,63 @@ def compare(
     show_comparison(scenario, names, out, Console(), settings=parse_settings(settings), **options)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"list": list_names, "simulate": simulate, "compare": compare}
+def certify(
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")],
+    seed: int | None = None,
+    gamma: float = 0.99,
+) -> None:
+    """How fair a trained policy is: with proof where the world is finite, otherwise as an estimate.
+
+    Args:
+      run: the folder of a finished training, as `bisimulator train` names it.
+      seed: whose policy; the first one by default.
+      gamma: discount from one visit of a person to the next.
+    """
+    from bisimulator.report.truth import show_run_certificate
+
+    show_run_certificate(run, seed=seed, gamma=gamma, console=Console())
+
+
+def frontier(
+    scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
+    criterion: Literal["min-recall", "recall-gap", "credit-gap"] = "min-recall",
+    levels: tuple[float, ...] | None = None,
+    settings: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE ...")] = (),
+    runs: Path | None = None,
+    figure: Path | None = None,
+) -> None:
+    """The best return that any policy can have at each level of fairness, and how far each method is from it.
+
+    Args:
+      scenario: a lending environment of `bisimulator list`.
+      criterion: what is asked of the policy.
+      levels: where; evenly spaced by default.
+      settings: parameters of the scenario, such as population=500.
+      runs: a folder of finished jobs to put beside the published points.
+      figure: file of a plot, such as frontier.png.
+    """
+    from bisimulator.experiments.run import find_runs
+    from bisimulator.report.truth import MethodPoint, show_frontier
+
+    found = [] if runs is None else [r for r in find_runs(runs) if r.spec.scenario == scenario]
+    show_frontier(
+        scenario,
+        criterion=criterion,
+        levels=levels,
+        settings=parse_settings(settings),
+        results=[MethodPoint.from_summary(r.spec.method, r.summary) for r in found],
+        figure=figure,
+        console=Console(),
+    )
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": list_names,
+    "simulate": simulate,
+    "compare": compare,
+    "certify": certify,
+    "frontier": frontier,
+}
 _SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows where no method is named
 
 

@@ -123,6 +123,26 @@ def with_clock(scenario: Scenario) -> Scenario:
     return dataclasses.replace(scenario, step=step, observe=observe)
 
 
+class Network(eqx.Module):
+    """A trained network from observations to one output an action: the largest one, or sampled by softmax."""
+
+    network: Callable[[Float[Array, "*B D"]], Float[Array, "*B A"]]
+    greedy: bool = eqx.field(static=True, default=True)
+
+    def bind(self, env: Env) -> Act:
+        def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
+            outputs = self.network(obs)
+            return outputs.argmax(-1) if self.greedy else jax.random.categorical(key, outputs)
+
+        return act
+
+    def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
+        outputs = self.network(obs)
+        if self.greedy:
+            return (outputs.argmax(-1) == 1).astype(jnp.float32)
+        return jax.nn.softmax(outputs)[..., 1]
+
+
 class Function(eqx.Module):
     """Any function of observations (B, D) to actions (B,); with two arguments, (key, observations)."""
 

@@ -23,7 +23,7 @@ from bisimulator.experiments import files
 from bisimulator.experiments.spec import Spec, spec_from_dict
 from bisimulator.learn import trainer
 from bisimulator.learn.trainer import Progress
-from bisimulator.policies import Rule
+from bisimulator.policies import Network, Rule
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,6 +117,32 @@ def load(folder: Path, spec: Spec | None = None) -> Result | None:
         (folder / "done").unlink()
         return None
     return Result(spec, outcome, learned)
+
+
+def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
+    """A finished training's result, and each seed's policy with the environment as it sees it."""
+    result = load(folder)
+    if result is None:
+        raise ValueError(f"{folder} holds no finished job; name a folder such as runs/lending/ppo-0123456789")
+    spec, env = result.spec, result.spec.make_env()
+    if spec.solver is None:
+        raise ValueError(f"{folder} holds {spec.method!r}, which was not trained; it has no network")
+    solver = make_solver(spec, env)
+    start = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
+    weights = files.read_tree(folder / "weights.npz", [(part.theta, part.method) for part in start])
+    policies = []
+    for theta, method in weights:
+        for i in range(jax.tree.leaves(theta)[0].shape[0]):
+            one_theta, one_method = jax.tree.map(lambda x, i=i: x[i], (theta, method))
+            seen = dataclasses.replace(env, params=solver.method.observe_params(one_method, env.params))
+            policies.append((seen, Network(solver.policy(one_theta), spec.greedy)))
+    return result, policies
+
+
+def find_runs(out: Path) -> list[Result]:
+    """All finished jobs below a folder."""
+    found = [load(done.parent) for done in sorted(out.rglob("done"))]
+    return [result for result in found if result is not None]
 
 
 def read_outcome(path: Path) -> Outcome:

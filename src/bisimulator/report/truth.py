@@ -82,6 +82,20 @@ def published_results(scenario: str) -> list[MethodPoint]:
     ]
 
 
+def show_run_certificate(folder: Path, *, seed: int | None, gamma: float, console: Console) -> None:
+    """The certificate of one seed's trained policy, in the environment as the policy sees it."""
+    from bisimulator.experiments.run import load_policies
+
+    result, policies = load_policies(folder)
+    seeds = result.spec.seeds
+    if seed is not None and seed not in seeds:
+        raise ValueError(f"seed {seed} was not trained; choose one of {', '.join(map(str, seeds))}")
+    place = 0 if seed is None else seeds.index(seed)
+    env, policy = policies[place]
+    title = f"{result.spec.method} on {result.spec.scenario}, seed {seeds[place]}"
+    show_certificate(env, policy, title=title, console=console, gamma=gamma)
+
+
 def show_certificate(
     env: Env, policy: Any, *, title: str, console: Console, gamma: float = 0.99, **simulation: Any
 ) -> Certificate | Estimate:
