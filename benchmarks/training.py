@@ -1,0 +1,182 @@
+"""How fast training is: against Stable-Baselines3, and what the Bisimulator and many groups cost.
+
+Run `python benchmarks/training.py`. All contestants take turns in one run and medians are compared, so a busy machine
+slows all of them alike. Compiling happens before and is shown on its own. `--quick` checks that it runs; its ratios
+mean nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import torch
+from numpy_lending import NumpyLending
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+import bisimulator
+from bisimulator import registry
+from bisimulator.learn import trainer
+from bisimulator.learn.ppo import PPOConfig
+
+STEPS = 400_000  # of a whole training
+MapParts = Callable[[Callable[[Any], Any], Any], tuple]
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    seeds: int = 10
+    rounds: int = 5
+    seconds: float = 2.0  # of each contestant in each round
+    adapt_rounds: int = 3
+    candidates: int | None = None  # for omega; None: the method's own number
+
+
+QUICK = Size(seeds=2, rounds=1, seconds=0.0, adapt_rounds=1, candidates=2)
+
+
+class Ours:
+    """A training as `trainer.train` does it, without progress and checkpoints."""
+
+    def __init__(self, method: str, size: Size, over_parts: MapParts, **settings: Any):
+        entry, env = registry.lookup("method", method), bisimulator.make("lending", **settings)
+        config = entry.config
+        if size.candidates and getattr(config, "dynamics_steps", 0):
+            config = dataclasses.replace(config, dynamics_steps=size.candidates)
+        self.solver = trainer.make_solver(entry, env, STEPS, config=config)
+        self.env, self.over_parts, self.seeds = env, over_parts, size.seeds
+        self.parts = jax.block_until_ready(trainer.init(env, self.solver, tuple(range(size.seeds))))
+
+    def run(self, updates: int) -> int:
+        """Train; says how many environment steps of all seeds together it was."""
+        one = partial(trainer._advance, self.solver, self.env.scenario, self.env.params, count=updates)
+        self.parts = tuple(part for part, _ in self.over_parts(one, self.parts))
+        return updates * self.solver.config.batch * self.seeds
+
+    def adapt(self) -> None:
+        """One improvement of omega, for all seeds."""
+        horizon = int(self.env.params.horizon)
+        one = partial(trainer._adapt, self.solver, self.env.scenario, self.env.params, horizon=horizon)
+        self.parts = self.over_parts(one, self.parts)
+
+
+class BareLending(NumpyLending):
+    """Without what nobody asks for: Stable-Baselines3 would copy `info` in every step."""
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        obs, reward, _, truncated = self.advance(action)
+        return obs, reward, False, truncated, {}
+
+
+class Theirs:
+    """Stable-Baselines3's PPO with the same network, batches and hyperparameters."""
+
+    def __init__(self, threads: int):
+        c, self.threads = PPOConfig(), threads
+        self.model = PPO(
+            "MlpPolicy",
+            DummyVecEnv([BareLending] * c.num_envs),
+            n_steps=c.rollout,
+            batch_size=c.minibatch,
+            n_epochs=c.epochs,
+            learning_rate=c.learning_rate,
+            gamma=c.gamma,
+            gae_lambda=c.gae_lambda,
+            clip_range=c.clip,
+            clip_range_vf=c.clip,
+            ent_coef=c.entropy,
+            vf_coef=c.value,
+            max_grad_norm=c.max_grad_norm,
+            policy_kwargs={
+                "activation_fn": torch.nn.Tanh,
+                "net_arch": {"pi": list(c.hidden), "vf": list(c.hidden)},
+            },
+            seed=0,
+            device="cpu",
+        )
+        self.batch = c.batch
+
+    def run(self, updates: int) -> int:
+        torch.set_num_threads(self.threads)
+        self.model.learn(updates * self.batch, reset_num_timesteps=False)
+        return updates * self.batch
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def rates(contestants: dict[str, Any], size: Size) -> dict[str, tuple[float, float]]:
+    """Median steps a second of each, taking turns, and the seconds that its first update took longer."""
+    first = {name: seconds(lambda c=c: c.run(1)) for name, c in contestants.items()}
+    second = {name: seconds(lambda c=c: c.run(1)) for name, c in contestants.items()}
+    updates = {name: max(1, round(size.seconds / taken)) for name, taken in second.items()}
+    seen: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(size.rounds):
+        for name, contestant in contestants.items():
+            began = time.perf_counter()
+            steps = contestant.run(updates[name])
+            seen[name].append(steps / (time.perf_counter() - began))
+    return {
+        name: (statistics.median(values), max(first[name] - second[name], 0.0))
+        for name, values in seen.items()
+    }
+
+
+def main(size: Size) -> None:
+    threads = sorted({1, torch.get_num_threads()})
+    with trainer._on_all_cores() as over_parts:
+        ours = partial(Ours, size=size, over_parts=over_parts)
+        full = ours("ppo-bisimulator")
+        contestants = {
+            "ppo": ours("ppo"),
+            "ppo-bisimulator-reward": ours("ppo-bisimulator-reward"),
+            "ppo-bisimulator, without improving omega": full,
+            "ppo, 100 groups": ours("ppo", groups=100),
+            "ppo-bisimulator-reward, 100 groups": ours("ppo-bisimulator-reward", groups=100),
+            **{f"Stable-Baselines3, torch threads: {n}": Theirs(n) for n in threads},
+        }
+        found = rates(contestants, size)
+        adapt_first = seconds(full.adapt)
+        adapt = statistics.median(seconds(full.adapt) for _ in range(size.adapt_rounds))
+
+    print(f"{f'lending, {size.seeds} seeds together':44}{'steps/s':>12}{'compiling':>12}")
+    for name, (rate, compiling) in found.items():
+        shown = "" if name.startswith("Stable") else f"{compiling:10.1f} s"
+        print(f"{name:44}{rate:12,.0f}{shown:>12}")
+    print(f"{'one improvement of omega':44}{adapt:10.2f} s{max(adapt_first - adapt, 0):10.1f} s")
+
+    rate = {name: speed for name, (speed, _) in found.items()}
+    best = max(speed for name, speed in rate.items() if name.startswith("Stable"))
+    updates, calls = full.solver.updates, full.solver.method.adapt_at(full.solver.updates)
+    steps = updates * full.solver.config.batch * size.seeds
+    plain = steps / rate["ppo"]
+    whole = steps / rate["ppo-bisimulator, without improving omega"] + len(calls) * adapt
+    reward = "ppo-bisimulator-reward"
+    print(f"\n{'ratio':60}{'here':>8}{'wanted':>9}")
+    for name, ratio, wanted in (
+        ("steps/s: ppo / Stable-Baselines3 (the faster)", rate["ppo"] / best, ">= 50"),
+        ("time: ppo-bisimulator-reward / ppo", rate["ppo"] / rate[reward], "<= 1.6"),
+        (f"time: ppo-bisimulator ({len(calls)} x omega) / ppo, whole training", whole / plain, "<= 4"),
+        ("time: ppo, 100 groups / 2 groups", rate["ppo"] / rate["ppo, 100 groups"], "<= 2"),
+        (f"time: {reward}, 100 / 2", rate[reward] / rate[f"{reward}, 100 groups"], "<= 2"),
+    ):
+        print(f"{name:60}{ratio:8.2f}{wanted:>9}")
+    print(f"\nA whole training of {size.seeds} seeds: ppo {plain:.0f} s, ppo-bisimulator {whole:.0f} s")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a smoke run: two seeds, one round")
+    main(QUICK if parser.parse_args().quick else Size())
