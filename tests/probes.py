@@ -6,6 +6,8 @@ There is one group and one person; an observation is (signal, 1): the group's on
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -95,6 +97,12 @@ PROBES = Scenario(
 
 def probe(which: int, **params: float) -> Env:
     return Env("probe", PROBES, make_params(probe=which, **params))
+
+
+def all_seeds(training: tuple[Any, ...]) -> tuple[Any, Any]:
+    """theta and the method's state of all seeds, from the parts in which they are trained."""
+    parts = [(part.theta, part.method) for part in training]
+    return jax.tree.map(lambda *x: np.concatenate([np.asarray(v) for v in x]), *parts)
 
 
 def values(which: int, gamma: float) -> dict[float, float]:

@@ -1,14 +1,22 @@
 """What holds for every registered method, whoever writes it."""
 
+import dataclasses
+from itertools import cycle
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import bisimulator
 from bisimulator import registry
+from bisimulator.learn import trainer
+from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
+from tests.probes import all_seeds
 
 RULES = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), Rule)]
+LEARNED = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), LearnedMethod)]
 
 
 @pytest.mark.parametrize("scenario", registry.ENVIRONMENTS)
@@ -22,3 +30,104 @@ def test_a_rule_decides_in_every_environment(name, scenario):
         assert actions.shape == batch.shape[:-1]
         assert actions.dtype == jnp.int32
         assert set(actions.ravel().tolist()) <= set(range(env.num_actions))
+
+
+def test_every_method_is_a_rule_or_learned():
+    assert {*RULES, *LEARNED} == set(registry.METHODS)
+
+
+POPULATION, HORIZON, SEEDS = 6, 10, (0, 1)
+# what makes a training small, where a configuration has such a field
+TINY = {
+    "num_envs": 2,
+    "rollout": 4,
+    "minibatch": 4,
+    "epochs": 1,
+    "capacity": 16,
+    "hidden": (4,),
+    "psi_hidden": (4,),
+    "psi_first_steps": 1,
+    "psi_steps": 1,
+    "psi_minibatch": 8,
+    "dynamics_at": (0.5,),
+}
+
+
+def tiny(config):
+    fields = {f.name for f in dataclasses.fields(config)}
+    small = {name: value for name, value in TINY.items() if name in fields}
+    if getattr(config, "dynamics_steps", 0):  # 0 stays 0: it says that the reward alone is learned
+        small["dynamics_steps"] = 2
+    return dataclasses.replace(config, **small)
+
+
+def tiny_solver(name, env, updates=4):
+    entry = registry.lookup("method", name)
+    solver_config = tiny(trainer.SOLVERS[entry.solver][1]())
+    return trainer.make_solver(entry, env, updates * solver_config.batch, solver_config, tiny(entry.config))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compile_quickly():
+    """Fewer optimisations: compiling takes a third of the time, and the numbers mean the same."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+PAIRS = [(name, scenario) for name in LEARNED for scenario in registry.ENVIRONMENTS]
+# every method at once and every environment at once, the rest where there is time: compiling takes seconds a pair
+FIRST = {(name, scenario) for name, scenario in zip(LEARNED, cycle(registry.ENVIRONMENTS), strict=False)}
+
+
+@pytest.mark.parametrize(
+    ("name", "scenario"),
+    [pair if pair in FIRST else pytest.param(*pair, marks=pytest.mark.long) for pair in PAIRS],
+)
+def test_a_learned_method_trains_in_every_environment(name, scenario):
+    env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON)
+    solver = tiny_solver(name, env)
+    told = []
+    training = trainer.train(env, solver, SEEDS, on_progress=told.append)
+    assert told[-1].update == solver.updates == 4
+    assert len(told[-1].recall) == env.num_groups
+    theta, method = all_seeds(training)
+    for leaf in jax.tree.leaves((theta, method)):
+        assert leaf.shape[0] == len(SEEDS)
+        assert np.isfinite(leaf).all()
+    start, _ = all_seeds(trainer.init(env, solver, SEEDS))
+    moved = jax.tree.map(lambda a, b: bool((a != b).any()), theta, start)
+    assert all(jax.tree.leaves(moved))
+    network = solver.policy(jax.tree.map(lambda x: x[0], theta))
+    assert network(jnp.zeros((3, env.observation_size))).shape == (3, env.num_actions)
+    omega = jax.vmap(solver.method.observe_params, in_axes=(0, None), axis_size=2)(method, env.params).omega
+    assert omega.shape == (len(SEEDS), *env.params.omega.shape)
+    low, high = env.scenario.omega_bounds
+    assert low <= float(omega.min()) <= float(omega.max()) <= high
+    for value in trainer.describe(solver, training).values():
+        assert value.shape[0] == len(SEEDS)
+
+
+@pytest.mark.parametrize(("name", "scenario"), PAIRS)
+def test_an_update_keeps_the_shapes_of_everything_in_every_environment(name, scenario):
+    """Traced, not run: a method that does not fit an environment shows here."""
+    env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON)
+    solver = tiny_solver(name, env)
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), len(SEEDS)))
+    before = jax.eval_shape(lambda keys: solver.init(keys, env), keys)
+    after, logs = jax.eval_shape(lambda t: solver.update(t, env.scenario, env.params), before)
+    assert jax.tree.map(lambda x: (x.shape, x.dtype), before) == jax.tree.map(
+        lambda x: (x.shape, x.dtype), after
+    )
+    assert logs["qualified"].shape == (len(SEEDS), env.num_groups)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_a_learned_method_is_hashable_named_and_says_what_it_is(name):
+    entry, env = registry.lookup("method", name), bisimulator.make("lending", population=6, horizon=5)
+    assert entry.summary
+    assert entry.solver in trainer.SOLVERS
+    first, again = tiny_solver(name, env), tiny_solver(name, env)
+    # equal solvers share their compiled program
+    assert first == again
+    assert hash(first) == hash(again)

@@ -31,7 +31,8 @@ UPDATES, SEEDS = 400, (0, 1)
 def q_values(training, signals):
     """(S, signals, actions)"""
     obs = jnp.stack([jnp.array([s, 1.0]) for s in signals])
-    return np.asarray(jax.vmap(lambda q: q(obs))(training.theta.q))
+    theta, _ = probes.all_seeds(training)
+    return np.asarray(jax.vmap(lambda q: q(obs))(theta.q))
 
 
 def known_q(which):
@@ -78,9 +79,10 @@ def test_a_drawn_batch_is_rewarded_by_what_the_method_knows_now():
     """
     config = dataclasses.replace(CONFIG, anneal=False)
     training = trainer.train(probes.probe(probes.ACTION), DQN(config, Moving(), UPDATES), SEEDS)
-    np.testing.assert_allclose(training.method, 4.0, rtol=1e-4)
+    np.testing.assert_allclose(probes.all_seeds(training)[1], 4.0, rtol=1e-4)
     np.testing.assert_allclose(q_values(training, [0.0])[:, 0], [[3, 5]] * 2, atol=0.1)
-    assert set(np.unique(training.replay.data.reward)) == {-1, 1}  # the original rewards are stored
+    for part in training:
+        assert set(np.unique(part.replay.data.reward)) == {-1, 1}  # the original rewards are stored
 
 
 class Recorder(Method):
@@ -146,7 +148,7 @@ def probes_q():
 def test_the_target_network_follows_every_few_updates():
     env = probes.probe(probes.OBSERVATION)
     solver = DQN(CONFIG, Plain(), UPDATES)
-    training = trainer.init(env, solver, SEEDS)
+    training = trainer.init(env, solver, SEEDS)[0]
     kept = np.asarray(training.theta.target.weights[0])
     for update in range(1, 12):
         training, _ = trainer._advance(solver, env.scenario, env.params, training, 1)

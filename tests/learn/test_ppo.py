@@ -31,7 +31,7 @@ SOLVER = PPO(CONFIG, Plain(), UPDATES)
 
 
 def trained(solver, env, seeds=SEEDS):
-    return trainer.train(env, solver, seeds)
+    return probes.all_seeds(trainer.train(env, solver, seeds))[0]
 
 
 def look(network, signals):
@@ -54,7 +54,7 @@ def look(network, signals):
 )
 def test_values_and_actions_of_the_probes(which):
     """Values within 5% of their scale (the policy keeps a little entropy), actions the best with 95%."""
-    theta = trained(SOLVER, probes.probe(which)).theta
+    theta = trained(SOLVER, probes.probe(which))
     known = probes.values(which, GAMMA)
     got = look(theta.critic, known)[..., 0]
     wanted = np.array([*known.values()])
@@ -67,9 +67,9 @@ def test_values_and_actions_of_the_probes(which):
 def test_a_seed_learns_the_same_whatever_the_other_seeds_are():
     env = probes.probe(probes.MATCHING)
     together, turned = trained(SOLVER, env, (0, 1)), trained(SOLVER, env, (1, 0))
-    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[0], b[1]), together.theta, turned.theta)
-    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[1], b[0]), together.theta, turned.theta)
-    assert (np.asarray(together.theta.actor.weights[0][0]) != together.theta.actor.weights[0][1]).any()
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[0], b[1]), together, turned)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[1], b[0]), together, turned)
+    assert (np.asarray(together.actor.weights[0][0]) != together.actor.weights[0][1]).any()
 
 
 def test_the_learning_rate_falls_to_0_only_when_annealed():
@@ -117,7 +117,7 @@ class Doubling(Method):
 
 def test_the_shaped_reward_and_every_stream_have_their_own_value_head():
     """MATCHING pays 1 at best: its doubled value is 2, the streams are worth 3 and -1."""
-    theta = trained(PPO(CONFIG, Doubling(), UPDATES), probes.probe(probes.MATCHING)).theta
+    theta = trained(PPO(CONFIG, Doubling(), UPDATES), probes.probe(probes.MATCHING))
     assert theta.critic.biases[-1].shape == (2, 3)
     got = look(theta.critic, (-1.0, 1.0))
     np.testing.assert_allclose(got, np.broadcast_to([2.0, 3.0, -1.0], (2, 2, 3)), atol=0.15)
@@ -245,7 +245,7 @@ def test_cart_pole_is_learned_as_well_as_stable_baselines_does():
     )
     env, seeds = probes.cart_pole(), tuple(range(5))
     solver = PPO(config, Plain(), steps // config.batch)
-    outcome = trainer.evaluate_training(env, solver, trained(solver, env, seeds), seeds, episodes=10)
+    outcome = trainer.evaluate_training(env, solver, trainer.train(env, solver, seeds), seeds, episodes=10)
     ours = np.asarray(outcome.count("reward")).sum(-1).mean(1)
     assert ours.mean() >= np.mean(theirs) - 25  # 5% of the highest return there is, 500
     assert ours.max() == 500

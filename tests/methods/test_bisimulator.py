@@ -189,8 +189,10 @@ def test_a_short_training_ends_with_a_clearly_smaller_recall_gap_than_ppo():
 
 def favour_rejecting(training):
     """A correction that makes rejecting more attractive by a constant: J_rew does not see it, so it stays."""
-    bias = training.method.phi.biases[-1]
-    return eqx.tree_at(lambda t: t.method.phi.biases[-1], training, bias.at[:, 0].add(0.3))
+    return tuple(
+        eqx.tree_at(lambda t: t.method.phi.biases[-1], part, replace_fn=lambda bias: bias.at[:, 0].add(0.3))
+        for part in training
+    )
 
 
 def test_a_free_gauge_can_collapse_into_rejecting_everyone_and_the_default_does_not():
