@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 .PHONY: demo test check-long lint clean
 
 demo: .venv/.runtime
-	$(BIN)/bisimulator simulate lending accept-all threshold --next-to "PPO + Bisimulator" Max-util
+	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
 
 test: lint
 	$(BIN)/pytest -m "not long" -n 2 --dist loadfile

@@ -48,6 +48,14 @@ def test_the_readme_links_every_metric():
     assert all(f"docs/metrics/{name}.md" in readme for name in registry.METRICS)
 
 
+def test_every_method_has_a_page_that_the_readme_links():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
+    described = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert all(f"`{name}`" in described for name in registry.METHODS)
+    assert all(f"docs/methods/{page.name}" in readme for page in pages)
+
+
 def test_version_is_the_same_everywhere():
     for name, line in (("pyproject.toml", 'version = "{}"'), ("CITATION.cff", "version: {}")):
         assert line.format(bisimulator.__version__) in (ROOT / name).read_text(encoding="utf-8").splitlines()
