@@ -1,0 +1,163 @@
+"""A job is run once, kept whole, loaded afterwards, resumed where it stopped, and run again where it is damaged."""
+
+import csv
+import dataclasses
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from bisimulator.errors import Interrupted
+from bisimulator.evaluation import mean_and_interval
+from bisimulator.experiments import files
+from bisimulator.experiments import run as jobs
+from bisimulator.experiments.spec import make_spec
+from bisimulator.learn import trainer
+from bisimulator.learn.ppo import PPOConfig
+from bisimulator.methods.bisimulator import Config
+
+SETTINGS = {"population": 12, "horizon": 20}
+SOLVER = PPOConfig(num_envs=2, rollout=4, minibatch=8, epochs=1, hidden=(4,), learning_rate=1e-2)
+
+
+def rule(**changes):
+    return make_spec("lending", "accept-all", **({"seeds": 2, "episodes": 2, "settings": SETTINGS} | changes))
+
+
+def learned(**changes):
+    options = {"seeds": 2, "steps": 80, "episodes": 2, "settings": SETTINGS, "solver": SOLVER}
+    options |= {"config": Config(hidden=(4,), psi_hidden=(4,), dynamics_steps=0)}
+    return make_spec("lending", "ppo-bisimulator-reward", **(options | changes))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A trained job, its folder and what it told while it ran."""
+    out, told = tmp_path_factory.mktemp("runs"), []
+    return jobs.run(learned(), out, told.append), out / learned().name, told
+
+
+def assert_same(a, b):
+    for field in dataclasses.fields(a.outcome):
+        np.testing.assert_array_equal(getattr(a.outcome, field.name), getattr(b.outcome, field.name))
+    assert a.learned.keys() == b.learned.keys()
+    for name in a.learned:
+        np.testing.assert_array_equal(a.learned[name], b.learned[name])
+
+
+def test_a_finished_job_keeps_everything_and_no_checkpoint(finished):
+    result, folder, told = finished
+    names = {p.name for p in folder.iterdir()}
+    assert names == {"config.json", "weights.npz", "learned.npz", "outcome.npz", "episodes.csv", "done"}
+    assert told[-1].update == told[-1].updates == 10
+    assert result.outcome.counts.shape[:2] == (2, 2)
+    assert result.learned["omega"].shape == (2, 2, 2)
+
+
+def test_a_finished_job_is_loaded_and_not_run_again(finished, monkeypatch):
+    result, folder, _ = finished
+    monkeypatch.setattr(trainer, "train", lambda *args, **keywords: pytest.fail("trained again"))
+    assert_same(jobs.run(learned(), folder.parents[1]), result)
+    alone = jobs.load(folder)
+    assert alone.spec == learned()
+    assert_same(alone, result)
+
+
+def test_the_same_spec_gives_the_same_numbers_elsewhere(finished, tmp_path):
+    result, folder, _ = finished
+    assert_same(jobs.run(learned(), tmp_path), result)
+    again = tmp_path / learned().name
+    for name in ("weights.npz", "episodes.csv", "config.json"):
+        assert (again / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_another_spec_has_another_folder_and_other_numbers(tmp_path):
+    first, second = jobs.run(rule(), tmp_path), jobs.run(rule(seeds=[7, 8]), tmp_path)
+    assert len(list((tmp_path / "lending").iterdir())) == 2
+    assert (first.outcome.counts != second.outcome.counts).any()
+
+
+def test_a_seeds_episodes_do_not_depend_on_the_other_seeds(tmp_path):
+    both, turned = jobs.run(rule(seeds=[0, 1]), tmp_path), jobs.run(rule(seeds=[1, 0]), tmp_path)
+    np.testing.assert_array_equal(both.outcome.counts[0], turned.outcome.counts[1])
+
+
+@pytest.mark.parametrize("name", ["outcome.npz", "learned.npz"])
+def test_a_damaged_result_is_named_set_aside_and_computed_again(tmp_path, name):
+    before = jobs.run(rule(), tmp_path)
+    folder = tmp_path / rule().name
+    (folder / name).write_bytes((folder / name).read_bytes()[:20])
+    with pytest.warns(UserWarning, match=f"{name} is damaged"):
+        again = jobs.run(rule(), tmp_path)
+    assert_same(again, before)
+    assert (folder / f"{name}.damaged").exists()
+    assert_same(jobs.run(rule(), tmp_path), before)
+
+
+def test_an_outcome_that_lacks_an_array_is_damaged(tmp_path):
+    before = jobs.run(rule(), tmp_path)
+    file = tmp_path / rule().name / "outcome.npz"
+    arrays = files.read_arrays(file)
+    files.write_arrays(file, {name: arrays[name] for name in ("counts", "true_scores")})
+    with pytest.warns(UserWarning, match=r"outcome\.npz is damaged"):
+        assert_same(jobs.run(rule(), tmp_path), before)
+
+
+def test_a_job_whose_config_is_damaged_cannot_be_loaded_by_its_folder(tmp_path):
+    jobs.run(rule(), tmp_path)
+    folder = tmp_path / rule().name
+    (folder / "config.json").write_text('{"scenario": "lending"')
+    with pytest.warns(UserWarning, match=r"config\.json is damaged"):
+        assert jobs.load(folder) is None
+
+
+def test_without_its_last_file_a_job_is_not_finished(tmp_path):
+    before = jobs.run(rule(), tmp_path)
+    folder = tmp_path / rule().name
+    (folder / "done").unlink()
+    assert jobs.load(folder) is None
+    assert_same(jobs.run(rule(), tmp_path), before)
+
+
+def test_ctrl_c_keeps_a_checkpoint_and_the_second_start_ends_the_same(finished, tmp_path, monkeypatch):
+    result, undisturbed, _ = finished
+    monkeypatch.setattr(trainer, "_SECONDS_PER_CHUNK", 0.0)
+
+    def press(progress):
+        if progress.update == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="stopped after 4 of 10 updates"):
+        jobs.run(learned(), tmp_path, press)
+    folder = tmp_path / learned().name
+    assert (folder / "checkpoint.npz").exists()
+    assert not (folder / "done").exists()
+    told = []
+    assert_same(jobs.run(learned(), tmp_path, told.append), result)
+    assert told[0].update == 5
+    assert (folder / "weights.npz").read_bytes() == (undisturbed / "weights.npz").read_bytes()
+
+
+def test_a_damaged_checkpoint_is_set_aside_and_training_starts_anew(finished, tmp_path):
+    result, _, _ = finished
+    folder = tmp_path / learned().name
+    folder.mkdir(parents=True)
+    (folder / "checkpoint.npz").write_bytes(b"half a file")
+    with pytest.warns(UserWarning, match=r"checkpoint\.npz is damaged"):
+        assert_same(jobs.run(learned(), tmp_path), result)
+    assert (folder / "checkpoint.npz.damaged").exists()
+
+
+def test_episodes_and_summary_are_the_metrics_of_the_outcome(finished):
+    result, folder, _ = finished
+    with (folder / "episodes.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["scenario", "method", "seed", "episode", "metric", "value"]
+    for metric, values in result.columns.items():
+        mine = [r for r in rows if r["metric"] == metric]
+        assert [(r["seed"], r["episode"]) for r in mine] == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+        np.testing.assert_array_equal([float(r["value"]) for r in mine], np.asarray(values, float).ravel())
+        mean, half = mean_and_interval(values)
+        told = {row[2]: row[3:] for row in jobs.summary_rows(result)}
+        np.testing.assert_array_equal([float(x) for x in told[metric]], [mean, half])
