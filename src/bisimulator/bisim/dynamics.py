@@ -17,9 +17,15 @@ from bisimulator.nets import MLP, make_mlp
 _LEAST_LOG_SD, _MOST_LOG_SD = -5.0, 1.0
 
 
-def make_dynamics(key: Key[Array, ""], observation: int, actions: int, hidden: tuple[int, ...]) -> MLP:
+def make_dynamics(
+    key: Key[Array, ""],
+    observation: int,
+    actions: int,
+    hidden: tuple[int, ...],
+    one_hot: tuple[int, int] | None = None,
+) -> MLP:
     """psi: observation and action one-hot to the mean change and the log standard deviation of each feature."""
-    return make_mlp(key, observation + actions, hidden, 2 * observation, 0.01)
+    return make_mlp(key, observation + actions, hidden, 2 * observation, 0.01, one_hot=one_hot)
 
 
 def predict(

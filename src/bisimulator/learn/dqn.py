@@ -95,11 +95,13 @@ class DQN:
 
         def one(key: Key[Array, ""]) -> tuple:
             k_run, k_q, k_method, k_copies = jax.random.split(key, 4)
-            q = make_mlp(k_q, size, c.hidden, env.num_actions, 1.0, c.input_scale)
+            q = make_mlp(k_q, size, c.hidden, env.num_actions, 1.0, c.input_scale, env.one_hot)
             optimiser = self.optimiser().init(q)
             return k_run, Theta(q, q), optimiser, self.method.init(k_method, env, c.num_envs), k_copies
 
-        k_run, theta, optimiser, method, k_copies = jax.vmap(one)(keys)
+        # one seed after the other: side by side, the orthogonal initialisation's LAPACK calls can wait for each other
+        # for ever in XLA's pool of threads
+        k_run, theta, optimiser, method, k_copies = jax.lax.map(one, keys)
         params = seen_params(self.method, method, env.params, keys.shape[0])
         copies = start(env.scenario, k_copies, params, c.num_envs)
         rings = jax.tree.map(lambda x: jnp.broadcast_to(x, (keys.shape[0], *x.shape)), replay)

@@ -97,8 +97,8 @@ class PPO:
         def one(key: Key[Array, ""]) -> tuple:
             k_run, k_actor, k_critic, k_method, k_copies = jax.random.split(key, 5)
             theta = Theta(
-                actor=make_mlp(k_actor, size, c.hidden, env.num_actions, 0.01, c.input_scale),
-                critic=make_mlp(k_critic, size, c.hidden, outputs, 1.0, c.input_scale),
+                actor=make_mlp(k_actor, size, c.hidden, env.num_actions, 0.01, c.input_scale, env.one_hot),
+                critic=make_mlp(k_critic, size, c.hidden, outputs, 1.0, c.input_scale, env.one_hot),
             )
             return (
                 k_run,
@@ -108,7 +108,9 @@ class PPO:
                 k_copies,
             )
 
-        k_run, theta, optimiser, method, k_copies = jax.vmap(one)(keys)
+        # one seed after the other: side by side, the orthogonal initialisation's LAPACK calls can wait for each other
+        # for ever in XLA's pool of threads
+        k_run, theta, optimiser, method, k_copies = jax.lax.map(one, keys)
         params = seen_params(self.method, method, env.params, keys.shape[0])
         copies = start(env.scenario, k_copies, params, c.num_envs)
         return Training(k_run, theta, optimiser, method, copies, jnp.int32(0))
