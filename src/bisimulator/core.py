@@ -96,7 +96,6 @@ class Outcome(eqx.Module):
 
 
 SCORE_GRID = 16
-_MANY_GROUPS = 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -141,11 +140,6 @@ class Env:
     @property
     def num_groups(self) -> int:
         return int(self.params.num_groups)
-
-    @property
-    def one_hot(self) -> tuple[int, int] | None:
-        """Where the group's one-hot columns are, if they are so many that networks should look them up."""
-        return (1, self.num_groups) if self.num_groups >= _MANY_GROUPS else None
 
     @property
     def num_actions(self) -> int:

@@ -258,6 +258,6 @@ COLLEGE = Scenario(
     observe=observe,
     crowd=crowd,
     omega_names=("cost",),
-    omega_bounds=(0.1, 2.0),
+    omega_bounds=(0.5, 1.0),  # subsidies: a point may be made cheaper, not dearer
     action_names=("reject", "admit"),
 )

@@ -97,8 +97,8 @@ class PPO:
         def one(key: Key[Array, ""]) -> tuple:
             k_run, k_actor, k_critic, k_method, k_copies = jax.random.split(key, 5)
             theta = Theta(
-                actor=make_mlp(k_actor, size, c.hidden, env.num_actions, 0.01, c.input_scale, env.one_hot),
-                critic=make_mlp(k_critic, size, c.hidden, outputs, 1.0, c.input_scale, env.one_hot),
+                actor=make_mlp(k_actor, size, c.hidden, env.num_actions, 0.01, c.input_scale),
+                critic=make_mlp(k_critic, size, c.hidden, outputs, 1.0, c.input_scale),
             )
             return (
                 k_run,
