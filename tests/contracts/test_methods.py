@@ -96,7 +96,7 @@ def test_a_learned_method_trains_in_every_environment(name, scenario):
         assert leaf.shape[0] == len(SEEDS)
         assert np.isfinite(leaf).all()
     start, _ = all_seeds(trainer.init(env, solver, SEEDS))
-    moved = jax.tree.map(lambda a, b: bool((a != b).any()), theta, start)
+    moved = jax.tree.map(lambda a, b: bool((a != b).any()), solver.policy(theta), solver.policy(start))
     assert all(jax.tree.leaves(moved))
     network = solver.policy(jax.tree.map(lambda x: x[0], theta))
     assert network(jnp.zeros((3, env.observation_size))).shape == (3, env.num_actions)
