@@ -175,13 +175,7 @@ WRONG = [
         ["train", "lending", "ppo-bisimulator", "--method.reward-steps", "0"],
         ["reward_steps must be at least 1"],
     ),
-    pytest.param(
-        ["train", "lending", "ppo", "--set", "population=0"],
-        ["population must be at least 1, got 0"],
-        marks=pytest.mark.xfail(
-            reason="the job's folder is made before the settings are checked", strict=True
-        ),
-    ),
+    (["train", "lending", "ppo", "--set", "population=0"], ["population must be at least 1, got 0"]),
     (["compare", "lending", "--methods", "ppo,dqm"], ["Unknown method 'dqm'", "'dqn'"]),
     (["compare", "colege"], ["Unknown environment 'colege'", "'college'"]),
     (["compare", "lending", "--seeds", "-1"], ["seeds must be at least 1, got -1"]),

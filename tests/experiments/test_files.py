@@ -96,10 +96,7 @@ DAMAGES = {
 }
 
 
-LEAKS = pytest.mark.xfail(reason="np.load leaves the file open when the archive is cut off", strict=True)
-
-
-@pytest.mark.parametrize("how", [pytest.param(how, marks=LEAKS) if how == "half" else how for how in DAMAGES])
+@pytest.mark.parametrize("how", DAMAGES)
 def test_a_damaged_archive_is_named_and_set_aside(tmp_path, how):
     path = tmp_path / "x.npz"
     files.write_arrays(path, ARRAYS)

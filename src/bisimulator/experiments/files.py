@@ -64,7 +64,8 @@ def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path, allow_pickle=False) as stored:
+    # from memory: np.load leaves a damaged file open
+    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
         return {name: stored[name] for name in stored.files}
 
 

@@ -59,8 +59,11 @@ def run(spec: Spec, out: Path, on_progress: Callable[[Progress], None] = lambda 
     if finished is not None:
         return finished
     use_compilation_cache()
+    entry, env = (
+        registry.lookup("method", spec.method),
+        spec.make_env(),
+    )  # wrong settings leave no folder behind
     files.write_json(folder / "config.json", spec.to_dict())
-    entry, env = registry.lookup("method", spec.method), spec.make_env()
     if isinstance(entry, Rule):
         keys = trainer.evaluation_keys(spec.seeds, spec.episodes)
         result = Result(spec, run_episodes(env, entry.policy(env), keys), {})

@@ -66,7 +66,10 @@ def train(
     on_checkpoint: Callable[[Parts], None] = lambda training: None,
     checkpoint_seconds: float = 30.0,
 ) -> Parts:
-    """Train until the end, from `training` where it is given. Chunks never change what is learned."""
+    """Train until the end, from `training` where it is given (its arrays are used up).
+
+    Chunks never change what is learned.
+    """
     parts = init(env, solver, seeds) if training is None else training
     update, chunk = int(parts[0].update), 1
     stops = [u for u in solver.method.adapt_at(solver.updates) if u > update] + [solver.updates]
