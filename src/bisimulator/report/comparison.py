@@ -26,6 +26,7 @@ from bisimulator.experiments.spec import Spec, make_spec
 from bisimulator.report.progress import progress_bar
 from bisimulator.report.simulation import HEADLINES, number, plain_table
 
+WRITTEN = ("summary.csv", "episodes.csv", "table.md")
 _CLOSE_TO_BEST = 0.05  # the paper highlights values within 5% of the best
 
 
@@ -47,11 +48,12 @@ def show_comparison(
     results = [_run(spec, out, console) for spec in specs]
     files.write_csv(out / "summary.csv", SUMMARY_COLUMNS, [row for r in results for row in summary_rows(r)])
     files.write_csv(out / "episodes.csv", EPISODE_COLUMNS, [row for r in results for row in episode_rows(r)])
+    files.write_bytes(out / "table.md", markdown_table(results).encode())
     console.print(paper_table(results), "")
     _print_notes(results, console)
     if len(results) > 1:
         console.print(in_one_sentence(results))
-    console.print(f"Written: {out / 'summary.csv'}, {out / 'episodes.csv'}", soft_wrap=True)
+    console.print(f"Written: {', '.join(str(out / name) for name in WRITTEN)}", soft_wrap=True)
     return results
 
 
@@ -68,8 +70,8 @@ def paper_table(results: Sequence[Result]) -> Table:
     scenario = results[0].spec.scenario
     summaries = [result.summary for result in results]
     theirs = [published.row(scenario, published_name(r.spec.method)) for r in results]
-    columns = _paper_columns(scenario) or [m for m in HEADLINES if m in summaries[0]]
-    titles = [metric.removeprefix("average_").removeprefix("social_").replace("_", " ") for metric in columns]
+    columns = _columns(results[0])
+    titles = [_title(metric) for metric in columns]
     spec = results[0].spec
     title = (
         f"{scenario}, {len(spec.seeds)} seeds x {spec.episodes} episodes, ± half width of the 95% interval"
@@ -84,6 +86,32 @@ def paper_table(results: Sequence[Result]) -> Table:
                 "", "paper", *(number(*paper[m]) if m in paper else "" for m in columns), style="dim"
             )
     return table
+
+
+def markdown_table(results: Sequence[Result]) -> str:
+    """The same table for a page: our value and, after a slash, the published one."""
+    spec, columns = results[0].spec, _columns(results[0])
+    steps = max(result.spec.steps for result in results)
+    lines = [
+        f"{spec.scenario}: {len(spec.seeds)} seeds x {spec.episodes} episodes, {steps:,} "
+        "steps of training; here / in the paper, ± half width of the 95% interval.\n",
+        "| method | " + " | ".join(_title(metric) for metric in columns) + " |",
+        "| --- |" + " --- |" * len(columns),
+    ]
+    for result in results:
+        ours, paper = result.summary, published.row(spec.scenario, published_name(result.spec.method))
+        cells = [number(*ours[m]) + (f" / {number(*paper[m])}" if m in paper else "") for m in columns]
+        lines.append(f"| {result.spec.method} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _columns(result: Result) -> list[str]:
+    """The metrics of the paper's table, or a few that every scenario has."""
+    return _paper_columns(result.spec.scenario) or [m for m in HEADLINES if m in result.summary]
+
+
+def _title(metric: str) -> str:
+    return metric.removeprefix("average_").removeprefix("social_").replace("_", " ")
 
 
 def published_name(method: str) -> str:
