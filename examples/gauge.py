@@ -26,7 +26,7 @@ from bisimulator.experiments.spec import make_spec
 
 FIGURE = Path(__file__).parents[1] / "docs" / "images" / "gauge.png"
 METHOD = "ppo-bisimulator-reward"
-KAPPAS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15)
+KAPPAS = (-0.06, -0.05, -0.04, -0.03, -0.02, 0.0)
 # Okabe and Ito's colours: apart also for the colour-blind; shapes differ too, for print
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#aa4499"
 INK, PALE = "#333333", "#777777"
