@@ -103,7 +103,7 @@ def draw(env: bisimulator.Env, dial: list[Point], plain: Point, default: Point, 
     axes.set_ylabel("return of an episode")
     axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(
-        "One number, κ, trades return for the recall of the worse-off",
+        "The offset κ tips the method from rejecting a group to accepting all",
         x=0.012,
         ha="left",
         fontsize=13,
