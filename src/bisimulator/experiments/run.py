@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,12 @@ class Result:
     outcome: Outcome  # leading axes (seeds, episodes)
     learned: dict[str, np.ndarray]  # what the method reports of itself, leading axis seeds
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, Values]:
         """metric -> (seeds, episodes)"""
         return metric_columns(self.spec.make_env(), self.outcome)
 
-    @property
+    @cached_property
     def summary(self) -> dict[str, tuple[float, float]]:
         return {name: mean_and_interval(values) for name, values in self.columns.items()}
 

@@ -20,7 +20,7 @@ from bisimulator.errors import check_int, check_real
 from bisimulator.learn.checks import check_solver_config
 from bisimulator.learn.replay import Replay, empty_replay
 from bisimulator.learn.rollout import Act as ActAll
-from bisimulator.learn.rollout import Copies, batch_logs, rollout, seen_params, start
+from bisimulator.learn.rollout import Copies, batch_logs, rollout, seed_by_seed, seen_params, start
 from bisimulator.methods.hooks import Method, Transitions
 from bisimulator.nets import MLP, make_mlp
 from bisimulator.simulate import Act
@@ -99,9 +99,7 @@ class DQN:
             optimiser = self.optimiser().init(q)
             return k_run, Theta(q, q), optimiser, self.method.init(k_method, env, c.num_envs), k_copies
 
-        # one seed after the other: side by side, the orthogonal initialisation's LAPACK calls can wait for each other
-        # for ever in XLA's pool of threads
-        k_run, theta, optimiser, method, k_copies = jax.lax.map(one, keys)
+        k_run, theta, optimiser, method, k_copies = seed_by_seed(one, keys)
         params = seen_params(self.method, method, env.params, keys.shape[0])
         copies = start(env.scenario, k_copies, params, c.num_envs)
         rings = jax.tree.map(lambda x: jnp.broadcast_to(x, (keys.shape[0], *x.shape)), replay)

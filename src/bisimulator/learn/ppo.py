@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, Key
 from bisimulator.core import Env, Scenario
 from bisimulator.learn.checks import check_solver_config
 from bisimulator.learn.gae import gae
-from bisimulator.learn.rollout import Copies, batch_logs, rollout, seen_params, start
+from bisimulator.learn.rollout import Copies, batch_logs, rollout, seed_by_seed, seen_params, start
 from bisimulator.methods.hooks import Method, Transitions
 from bisimulator.nets import MLP, make_mlp
 from bisimulator.simulate import Act
@@ -108,9 +108,7 @@ class PPO:
                 k_copies,
             )
 
-        # one seed after the other: side by side, the orthogonal initialisation's LAPACK calls can wait for each other
-        # for ever in XLA's pool of threads
-        k_run, theta, optimiser, method, k_copies = jax.lax.map(one, keys)
+        k_run, theta, optimiser, method, k_copies = seed_by_seed(one, keys)
         params = seen_params(self.method, method, env.params, keys.shape[0])
         copies = start(env.scenario, k_copies, params, c.num_envs)
         return Training(k_run, theta, optimiser, method, copies, jnp.int32(0))

@@ -99,6 +99,14 @@ def as_transitions(obs: Float[Array, "S E D"], action: Int[Array, "S E"], now: S
     )
 
 
+def seed_by_seed(init: Callable, keys: Key[Array, "S"]) -> Any:
+    """init(key) of every seed, one after the other.
+
+    Side by side, the orthogonal initialisation's LAPACK calls can wait for each other for ever in XLA's threads.
+    """
+    return jax.lax.map(init, keys)
+
+
 def seen_params(method: Method, states: Any, params: Any, seeds: int) -> Any:
     """Every seed's params, with its own observation dynamics, along a leading seed axis."""
     return jax.vmap(method.observe_params, in_axes=(0, None), axis_size=seeds)(states, params)

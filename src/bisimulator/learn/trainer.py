@@ -17,13 +17,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Int, Key
 
 from bisimulator.core import ANOTHER_BRANCH, Env, Outcome, Scenario
 from bisimulator.errors import Interrupted, check_int
 from bisimulator.learn.dqn import DQN, DQNConfig
 from bisimulator.learn.ppo import PPO, PPOConfig
 from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.policies import Network
 from bisimulator.simulate import episode, summarise
 
 SOLVERS: dict[str, tuple[type, type]] = {"ppo": (PPO, PPOConfig), "dqn": (DQN, DQNConfig)}
@@ -237,11 +238,8 @@ def _evaluate(
     greedy: bool,
 ) -> Outcome:
     def one_seed(theta: Any, method: Any, keys: Key[Array, "E"]) -> Outcome:
-        seen, network = solver.method.observe_params(method, params), solver.policy(theta)
-
-        def act(key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Int[Array, "*B"]:
-            logits = network(obs)
-            return logits.argmax(-1) if greedy else jax.random.categorical(key, logits)
+        seen = solver.method.observe_params(method, params)
+        act = Network(solver.policy(theta), greedy).bind(Env("", scenario, seen))
 
         def one_episode(key: Key[Array, ""]) -> Outcome:
             decisions, state = episode(scenario, key, act, seen, horizon)
