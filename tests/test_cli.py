@@ -7,6 +7,7 @@ import pytest
 
 import bisimulator
 from bisimulator import cli, registry
+from bisimulator.commands.settings import parse_settings
 
 SMALL = ["--seeds", "2", "--episodes", "1", "--set", "population=20", "horizon=40"]
 
@@ -86,7 +87,7 @@ def test_wrong_options_exit_with_code_2(arguments, capsys):
 
 
 def test_settings_are_python_literals():
-    parsed = cli.parse_settings(
+    parsed = parse_settings(
         ["population=500", "group_probs=(0.3, 0.7)", "conscientiousness=None", "epsilon=.5"]
     )
     assert parsed == {"population": 500, "group_probs": (0.3, 0.7), "conscientiousness": None, "epsilon": 0.5}

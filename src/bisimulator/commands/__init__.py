@@ -1,0 +1,1 @@
+"""The subcommands, one file each. What is slow to import is imported inside the function."""
