@@ -12,6 +12,7 @@ from bisimulator import published
 from bisimulator.experiments.run import Result
 from bisimulator.experiments.spec import make_spec
 from bisimulator.report import comparison
+from bisimulator.report.columns import paper_columns
 from bisimulator.report.progress import describe, progress_bar
 
 SETTINGS = {"population": 12, "horizon": 20}
@@ -38,7 +39,7 @@ def with_summary(method, **means):
     class MadeUp(Result):
         @property
         def summary(self):
-            columns = comparison._paper_columns("lending")
+            columns = paper_columns("lending")
             return {m: (means.get(m, 0.5), 0.01) for m in columns}
 
         @property
@@ -65,7 +66,7 @@ def test_each_of_our_rows_has_the_published_one_below_it():
     text = shown(table)
     for method in ("PPO", "PPO + Bisimulator"):
         for metric, (mean, _) in published.row("lending", method).items():
-            if metric in comparison._paper_columns("lending"):
+            if metric in paper_columns("lending"):
                 assert f"{mean:.1f}" in text or f"{mean:.2f}" in text or f"{mean:.3f}" in text
     lines = [line.split()[0] for line in text.splitlines() if " here " in line or " paper " in line]
     assert lines == ["ppo", "paper", "ppo-bisimulator", "paper"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bisimulator import published, registry
+from bisimulator import published
 from bisimulator.experiments import files
 from bisimulator.experiments.run import (
     EPISODE_COLUMNS,
@@ -23,11 +22,11 @@ from bisimulator.experiments.run import (
     summary_rows,
 )
 from bisimulator.experiments.spec import Spec, make_spec
+from bisimulator.report import columns
 from bisimulator.report.progress import progress_bar
-from bisimulator.report.simulation import HEADLINES, number, plain_table
+from bisimulator.report.simulation import number, plain_table
 
 WRITTEN = ("summary.csv", "episodes.csv", "table.md")
-_CLOSE_TO_BEST = 0.05  # the paper highlights values within 5% of the best
 
 
 def show_training(spec: Spec, out: Path, console: Console) -> Result:
@@ -69,71 +68,44 @@ def paper_table(results: Sequence[Result]) -> Table:
     """A row of ours and, below it, the published one; the best of ours and all within 5% of it are bold."""
     scenario = results[0].spec.scenario
     summaries = [result.summary for result in results]
-    theirs = [published.row(scenario, published_name(r.spec.method)) for r in results]
-    columns = _columns(results[0])
-    titles = [_title(metric) for metric in columns]
+    theirs = [published.row(scenario, columns.published_name(r.spec.method)) for r in results]
+    metrics = _columns(results[0])
+    titles = [columns.short_title(metric) for metric in metrics]
     spec = results[0].spec
     title = (
         f"{scenario}, {len(spec.seeds)} seeds x {spec.episodes} episodes, ± half width of the 95% interval"
     )
     table = plain_table(title, ["method", ""], titles)
-    best = {metric: _best(metric, [s[metric][0] for s in summaries]) for metric in columns}
+    best = {metric: columns.best_range(metric, [s[metric][0] for s in summaries]) for metric in metrics}
     for result, ours, paper in zip(results, summaries, theirs, strict=True):
-        cells = [_cell(ours[m], best[m]) for m in columns]
+        cells = [_cell(ours[m], best[m]) for m in metrics]
         table.add_row(result.spec.method, "here", *cells)
         if paper:
             table.add_row(
-                "", "paper", *(number(*paper[m]) if m in paper else "" for m in columns), style="dim"
+                "", "paper", *(number(*paper[m]) if m in paper else "" for m in metrics), style="dim"
             )
     return table
 
 
 def markdown_table(results: Sequence[Result]) -> str:
     """The same table for a page: our value and, after a slash, the published one."""
-    spec, columns = results[0].spec, _columns(results[0])
+    spec, metrics = results[0].spec, _columns(results[0])
     steps = max(result.spec.steps for result in results)
     lines = [
         f"{spec.scenario}: {len(spec.seeds)} seeds x {spec.episodes} episodes, {steps:,} "
         "steps of training; here / in the paper, ± half width of the 95% interval.\n",
-        "| method | " + " | ".join(_title(metric) for metric in columns) + " |",
-        "| --- |" + " --- |" * len(columns),
+        "| method | " + " | ".join(columns.short_title(metric) for metric in metrics) + " |",
+        "| --- |" + " --- |" * len(metrics),
     ]
     for result in results:
-        ours, paper = result.summary, published.row(spec.scenario, published_name(result.spec.method))
-        cells = [number(*ours[m]) + (f" / {number(*paper[m])}" if m in paper else "") for m in columns]
+        ours, paper = result.summary, published.row(spec.scenario, columns.published_name(result.spec.method))
+        cells = [number(*ours[m]) + (f" / {number(*paper[m])}" if m in paper else "") for m in metrics]
         lines.append(f"| {result.spec.method} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _columns(result: Result) -> list[str]:
-    """The metrics of the paper's table, or a few that every scenario has."""
-    return _paper_columns(result.spec.scenario) or [m for m in HEADLINES if m in result.summary]
-
-
-def _title(metric: str) -> str:
-    return metric.removeprefix("average_").removeprefix("social_").replace("_", " ")
-
-
-def published_name(method: str) -> str:
-    return getattr(registry.lookup("method", method), "published", "")
-
-
-def _paper_columns(scenario: str) -> list[str]:
-    rows = [published.row(scenario, method) for method in published.methods(scenario)]
-    return list(dict.fromkeys(metric for row in rows for metric in row))
-
-
-def _higher_is_better(metric: str) -> bool:
-    return not metric.endswith(("gap", "sd")) and not metric.startswith("social_burden")
-
-
-def _best(metric: str, values: Sequence[float]) -> tuple[float, float]:
-    """The range of values to highlight."""
-    known = [v for v in values if not math.isnan(v)]
-    if not known:
-        return math.inf, -math.inf
-    best = max(known) if _higher_is_better(metric) else min(known)
-    return best - _CLOSE_TO_BEST * abs(best), best + _CLOSE_TO_BEST * abs(best)
+    return columns.table_columns(result.spec.scenario, list(result.summary))
 
 
 def _cell(value: tuple[float, float], best: tuple[float, float]) -> str:

@@ -1,0 +1,76 @@
+"""What the columns of a table are called, which way each of them is better, and which ones the paper has."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from bisimulator import published, registry
+from bisimulator.core import Metric
+from bisimulator.report.simulation import HEADLINES
+
+CLOSE_TO_BEST = 0.05  # the paper highlights values within 5% of the best
+DIGITS = 2  # as many as the paper prints
+
+_WORDS = {"average_return": "average return", "recall_sd": "recall, SD", "recall_mean": "recall, mean"}
+
+
+def paper_columns(scenario: str) -> list[str]:
+    """The metrics of the paper's table of a scenario, in its order; none where the paper has no table."""
+    rows = [published.row(scenario, method) for method in published.methods(scenario)]
+    return list(dict.fromkeys(metric for row in rows for metric in row))
+
+
+def table_columns(scenario: str, known: Sequence[str]) -> list[str]:
+    """The metrics of the paper's table, or a few that every scenario has."""
+    return paper_columns(scenario) or [metric for metric in HEADLINES if metric in known]
+
+
+def published_name(method: str) -> str:
+    """The method's name in the paper's tables, or nothing."""
+    return getattr(registry.lookup("method", method), "published", "")
+
+
+def title(column: str) -> str:
+    """In words: `recall_g2` is "recall, group 2"."""
+    grouped = re.fullmatch(r"(\w+)_g(\d+)", column)
+    if grouped:
+        return f"{title(grouped[1])}, group {grouped[2]}"
+    return _WORDS.get(column, column.replace("_", " "))
+
+
+def short_title(column: str) -> str:
+    """As narrow as the paper's heads: `social_burden_g2` is "burden g2"."""
+    return column.removeprefix("average_").removeprefix("social_").replace("_", " ")
+
+
+def direction(column: str) -> str:
+    """ "higher", "lower", or "" where neither is better. A gap and a spread are better low, whatever of."""
+    if "gap" in column or column.endswith("_sd"):
+        return "lower"
+    if column == "average_return":
+        return "higher"
+    named = [metric for metric in map(_metric, registry.METRICS) if column.startswith(metric.name)]
+    return max(named, key=lambda metric: len(metric.name)).best if named else ""
+
+
+def _metric(name: str) -> Metric:
+    metric: Metric = registry.lookup("metric", name)
+    return metric
+
+
+def best_range(column: str, values: Sequence[float]) -> tuple[float, float]:
+    """The range of values to highlight: the best one and all within 5% of it. An unknown value is never the best."""
+    known = [v for v in values if not math.isnan(v)]
+    if not known or not direction(column):
+        return math.inf, -math.inf
+    best = max(known) if direction(column) == "higher" else min(known)
+    return best - CLOSE_TO_BEST * abs(best), best + CLOSE_TO_BEST * abs(best)
+
+
+def printed(mean: float, half: float = math.nan) -> str:
+    """A number as the paper prints it: 3582.63 ± 53.71."""
+    if math.isnan(mean):
+        return "-"
+    return f"{mean:.{DIGITS}f}" + ("" if math.isnan(half) else f" ± {half:.{DIGITS}f}")

@@ -1,0 +1,93 @@
+"""Learning curves: what evaluations during training found, mean and 95% interval over seeds.
+
+As in the paper the Bisimulator with the reward alone has a figure of its own, beside the full one. Methods that are not
+trained are level lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bisimulator.evaluation import mean_and_interval
+from bisimulator.experiments.run import Result
+from bisimulator.report.columns import title
+from bisimulator.report.figures import canvas
+from bisimulator.report.scenes import Entry, Scene, scenes
+
+HEIGHT = 2.25  # inches of a panel
+_COLUMNS = 3
+
+
+def draw(results: Sequence[Result]) -> dict[str, Any]:
+    """`SCENARIO-curves`, and `SCENARIO-ablation` where a Bisimulator was also run with its reward alone."""
+    figures = {}
+    for scene in scenes(results):
+        trained = [entry for entry in scene.entries if entry.curves is not None]
+        if not trained:
+            continue
+        reward_only = [entry for entry in trained if entry.reward_only]
+        full = {entry.published_name for entry in trained}
+        twin = lambda entry: entry.published_name.removesuffix(" (Reward only)")  # noqa: E731
+        aside = [entry for entry in reward_only if twin(entry) in full]
+        main = [entry for entry in scene.entries if entry not in aside]
+        figures[f"{scene.scenario}-curves"] = _figure(scene, main, "over the training")
+        if aside:
+            shown = {twin(entry) for entry in aside} | {"PPO", "DQN"}
+            pair = [e for e in trained if e in aside or e.published_name in shown]
+            figures[f"{scene.scenario}-ablation"] = _figure(
+                scene, pair, "the full Bisimulator and with its reward alone"
+            )
+    return figures
+
+
+def band(entry: Entry, column: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(steps, mean, half width) at each evaluation; the half width is NaN with one seed."""
+    curves = entry.curves
+    pairs = np.array([mean_and_interval(values[:, None]) for values in curves.values[column]])
+    return curves.steps, pairs[:, 0], pairs[:, 1]
+
+
+def _figure(scene: Scene, entries: Sequence[Entry], what: str) -> Any:
+    columns = [c for c in scene.columns if any(_has(entry, c) for entry in entries)]
+    rows = -(-len(columns) // _COLUMNS)
+    with canvas.style():
+        figure, axes = canvas.panels(
+            rows, _COLUMNS, width=3.7, height=HEIGHT + 0.5, title=f"{scene.scenario}: {what}"
+        )
+        for axis, column in zip(axes.flat, columns, strict=False):
+            _panel(axis, column, entries)
+        for axis in axes.flat[len(columns) :]:
+            axis.set_visible(False)
+        for axis in axes.flat[max(0, len(columns) - _COLUMNS) : len(columns)]:
+            axis.set_xlabel("steps of training")
+    return figure
+
+
+def _has(entry: Entry, column: str) -> bool:
+    return entry.curves is not None and column in entry.curves.values
+
+
+def _panel(axis: Any, column: str, entries: Sequence[Entry]) -> None:
+    ends = []
+    for entry in entries:
+        if _has(entry, column):
+            steps, mean, half = band(entry, column)
+            half = np.nan_to_num(half)
+            axis.fill_between(
+                steps, mean - half, mean + half, color=entry.style.colour, alpha=0.14, linewidth=0
+            )
+            axis.plot(steps, mean, **canvas.line(entry))
+            last = mean[~np.isnan(mean)][-1:]
+        else:
+            last = np.array([entry.result.summary[column][0]])
+            if not np.isnan(last).any():
+                axis.axhline(last[0], **canvas.line(entry, linewidth=1.1))
+        ends += [(float(value), entry.short, entry.style.colour) for value in last if not np.isnan(value)]
+    axis.set_title(title(column).capitalize())
+    axis.margins(x=0)
+    axis.set_xlim(left=0)
+    canvas.thousands(axis)
+    canvas.label_ends(axis, ends, HEIGHT)

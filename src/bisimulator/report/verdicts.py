@@ -1,0 +1,87 @@
+"""Each published number against ours: matched, beaten or missed.
+
+Both are taken as the paper prints them, mean and half width to two decimals. Matched: the 95% intervals overlap.
+Beaten: they do not, and ours is better (a return or a recall higher; a gap, a spread or a burden lower). Missed: they
+do not, and ours is worse. With one seed we have no interval and our number itself must lie in the published one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from bisimulator import published
+from bisimulator.experiments.run import Result
+from bisimulator.report.columns import DIGITS, direction
+from bisimulator.report.scenes import Scene, scenes
+
+MATCHED, BEATEN, MISSED = "matched", "beaten", "missed"
+NOT_RUN = "not run"
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """One number of the paper and ours."""
+
+    scenario: str
+    method: str  # as the paper calls it
+    metric: str
+    ours: tuple[float, float]  # mean, half width of the 95% interval
+    theirs: published.Published
+
+    @property
+    def difference(self) -> float:
+        return self.ours[0] - self.theirs.mean
+
+    @property
+    def verdict(self) -> str:
+        if math.isnan(self.ours[0]):
+            return MISSED
+        mean, half, their_mean, their_half = map(_units, (*self.ours, *self.theirs))
+        if abs(mean - their_mean) <= half + their_half:
+            return MATCHED
+        return BEATEN if (mean > their_mean) == (direction(self.metric) == "higher") else MISSED
+
+
+def _units(value: float) -> int:
+    """In whole units of the last printed digit."""
+    return 0 if math.isnan(value) else round(value * 10**DIGITS)
+
+
+def compare(results: Sequence[Result]) -> list[Comparison]:
+    """Every published number of which there is a result, once each."""
+    return [comparison for scene in scenes(results) for comparison in compare_scene(scene)]
+
+
+def compare_scene(scene: Scene) -> list[Comparison]:
+    found: dict[tuple[str, str], Comparison] = {}
+    for entry in scene.entries:
+        for metric, theirs in entry.paper.items():
+            ours = entry.result.summary[metric]
+            comparison = Comparison(scene.scenario, entry.published_name, metric, ours, theirs)
+            found.setdefault((entry.published_name, metric), comparison)
+    return list(found.values())
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """How many published numbers were matched, beaten, missed and not run."""
+
+    matched: int
+    beaten: int
+    missed: int
+    not_run: int
+
+    @property
+    def total(self) -> int:
+        return self.matched + self.beaten + self.missed + self.not_run
+
+
+def score(comparisons: Iterable[Comparison], scenario: str | None = None) -> Score:
+    """Of one scenario, or of all numbers in the paper."""
+    wanted = [key for key in published.results() if scenario in (None, key[0])]
+    counts = Counter(c.verdict for c in comparisons if scenario in (None, c.scenario))
+    compared = sum(counts.values())
+    return Score(counts[MATCHED], counts[BEATEN], counts[MISSED], len(wanted) - compared)
