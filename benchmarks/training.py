@@ -24,10 +24,10 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 import bisimulator
 from bisimulator import registry
 from bisimulator.learn import trainer
+from bisimulator.learn.parts import MapParts, on_all_cores
 from bisimulator.learn.ppo import PPOConfig
 
 STEPS = 400_000  # of a whole training
-MapParts = Callable[[Callable[[Any], Any], Any], tuple]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +134,7 @@ def rates(contestants: dict[str, Any], size: Size) -> dict[str, tuple[float, flo
 
 def main(size: Size) -> None:
     threads = sorted({1, torch.get_num_threads()})
-    with trainer._on_all_cores() as over_parts:
+    with on_all_cores() as over_parts:
         ours = partial(Ours, size=size, over_parts=over_parts)
         full = ours("ppo-bisimulator")
         contestants = {

@@ -16,6 +16,7 @@ from bisimulator.commands.certifying import certify
 from bisimulator.commands.comparing import compare
 from bisimulator.commands.frontier import frontier
 from bisimulator.commands.listing import list_names
+from bisimulator.commands.reproducing import reproduce
 from bisimulator.commands.simulating import simulate
 from bisimulator.commands.training import make_train
 from bisimulator.errors import Interrupted, check_known
@@ -24,6 +25,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_names,
     "simulate": simulate,
     "compare": compare,
+    "reproduce": reproduce,
     "certify": certify,
     "frontier": frontier,
 }

@@ -100,13 +100,20 @@ def metric_columns(env: Env, outcome: Outcome) -> dict[str, Values]:
     return columns
 
 
+def seed_means(values: Values) -> Values:
+    """The mean over each seed's episodes, without the undefined ones (NaN); NaN where all of them are."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0.0).sum(1) / known.sum(1)
+
+
 def mean_and_interval(values: Values) -> tuple[float, float]:
     """Mean and Student 95% half width over seeds (first axis), each seed being the mean of its episodes.
 
     An undefined episode (NaN) is left out; with one seed there is no interval (NaN).
     """
-    known = ~np.isnan(values)
-    per_seed = np.where(known, values, 0.0).sum(1)[known.any(1)] / known.sum(1)[known.any(1)]
+    per_seed = seed_means(values)
+    per_seed = per_seed[~np.isnan(per_seed)]
     if per_seed.size == 0:
         return float("nan"), float("nan")
     if per_seed.size == 1:

@@ -49,7 +49,8 @@ def assert_same(a, b):
 def test_a_finished_job_keeps_everything_and_no_checkpoint(finished):
     result, folder, told = finished
     names = {p.name for p in folder.iterdir()}
-    assert names == {"config.json", "weights.npz", "learned.npz", "outcome.npz", "episodes.csv", "done"}
+    results = {"weights.npz", "learned.npz", "outcome.npz", "episodes.csv", "curves.npz", "timing.json"}
+    assert names == {"config.json", *results, "done"}
     assert told[-1].update == told[-1].updates == 10
     assert result.outcome.counts.shape[:2] == (2, 2)
     assert result.learned["omega"].shape == (2, 2, 2)

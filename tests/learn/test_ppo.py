@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bisimulator.learn import trainer
+from bisimulator.learn import evaluating, trainer
 from bisimulator.learn.ppo import PPO, PPOConfig
 from bisimulator.methods.hooks import Method, Plain, Transitions, standardise
 from tests import probes
@@ -245,7 +245,7 @@ def test_cart_pole_is_learned_as_well_as_stable_baselines_does():
     )
     env, seeds = probes.cart_pole(), tuple(range(5))
     solver = PPO(config, Plain(), steps // config.batch)
-    outcome = trainer.evaluate_training(env, solver, trainer.train(env, solver, seeds), seeds, episodes=10)
+    outcome = evaluating.evaluate_training(env, solver, trainer.train(env, solver, seeds), seeds, episodes=10)
     ours = np.asarray(outcome.count("reward")).sum(-1).mean(1)
     assert ours.mean() >= np.mean(theirs) - 25  # 5% of the highest return there is, 500
     assert ours.max() == 500

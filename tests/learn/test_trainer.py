@@ -13,7 +13,7 @@ import pytest
 from bisimulator import registry
 from bisimulator.errors import Interrupted
 from bisimulator.experiments import files
-from bisimulator.learn import trainer
+from bisimulator.learn import evaluating, trainer
 from bisimulator.learn.ppo import PPO, PPOConfig
 from bisimulator.methods.hooks import Method
 from tests import probes
@@ -205,7 +205,7 @@ def test_progress_tells_steps_return_and_recall_of_each_chunk(monkeypatch):
 def test_the_evaluation_shares_no_key_with_the_training():
     """fold_in(key, i) equals split(key, n)[i]: a small number would give a key that training uses."""
     seed = 5
-    evaluation = jax.random.key_data(trainer.evaluation_keys((seed,), 4)).reshape(-1, 2).tolist()
+    evaluation = jax.random.key_data(evaluating.evaluation_keys((seed,), 4)).reshape(-1, 2).tolist()
     root = jax.random.key(seed)
     training = [root, *jax.random.split(root, 64)]
     training += [k for parent in training for k in jax.random.split(parent, 64)]
@@ -219,7 +219,7 @@ def test_evaluation_is_the_episodes_of_the_policy(undisturbed):
     training = trainer.init(env, SOLVER, SEEDS)
     always = jnp.array([[-50.0, 50.0]])
     training = tuple(eqx.tree_at(lambda t: t.theta.actor.biases[-1], part, always) for part in training)
-    outcome = trainer.evaluate_training(env, SOLVER, training, SEEDS, episodes=3, greedy=True)
+    outcome = evaluating.evaluate_training(env, SOLVER, training, SEEDS, episodes=3, greedy=True)
     assert outcome.counts.shape == (2, 3, 1, 7)
     assert (outcome.count("reward") == 7).all()
     assert (outcome.count("approved") == 7).all()

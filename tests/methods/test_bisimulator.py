@@ -13,7 +13,7 @@ import bisimulator
 from bisimulator import registry
 from bisimulator.bisim.reward import gauge_offset, j_rew
 from bisimulator.evaluation import metric_columns
-from bisimulator.learn import trainer
+from bisimulator.learn import evaluating, trainer
 from bisimulator.learn.ppo import PPOConfig
 from bisimulator.methods.bisimulator import Config, build
 from bisimulator.methods.hooks import Transitions
@@ -173,7 +173,7 @@ def columns_after(env, name, steps, seeds, change=lambda training: training, **c
     config = dataclasses.replace(entry.config, **config) if config else None
     solver = trainer.make_solver(entry, env, steps, SOLVER, config)
     training = trainer.train(env, solver, seeds, training=change(trainer.init(env, solver, seeds)))
-    outcome = trainer.evaluate_training(env, solver, training, seeds, episodes=3)
+    outcome = evaluating.evaluate_training(env, solver, training, seeds, episodes=3)
     return {name: values.mean(1) for name, values in metric_columns(env, outcome).items()}
 
 

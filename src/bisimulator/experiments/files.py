@@ -29,11 +29,12 @@ _DAMAGE = (
     zlib.error,
     zipfile.BadZipFile,
 )
+_TEMPORARY = ".unfinished-"
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{_TEMPORARY}{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -43,6 +44,14 @@ def write_bytes(path: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def remove_temporary(folder: Path) -> list[Path]:
+    """What a kill in the middle of a write left behind; nobody else may be writing there."""
+    found = list(folder.glob(f"{_TEMPORARY}*"))
+    for path in found:
+        path.unlink(missing_ok=True)
+    return found
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -63,26 +72,32 @@ def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path, only: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     # from memory: np.load leaves a damaged file open
     with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+        return {name: stored[name] for name in only or stored.files}
 
 
-def write_tree(path: Path, tree: Any) -> None:
+def tree_arrays(tree: Any) -> dict[str, np.ndarray]:
     """A pytree's leaves in order; random keys as their raw data."""
-    leaves = [_raw(leaf) for leaf in jax.tree.leaves(tree)]
-    write_arrays(path, {f"leaf_{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
+    return {f"leaf_{i:04d}": np.asarray(_raw(leaf)) for i, leaf in enumerate(jax.tree.leaves(tree))}
 
 
-def read_tree(path: Path, like: Any) -> Any:
-    """The pytree written by `write_tree`, in the structure, shapes and types of `like`."""
-    arrays = read_arrays(path)
+def tree_from_arrays(arrays: dict[str, np.ndarray], like: Any) -> Any:
+    """The pytree that `tree_arrays` took apart, in the structure, shapes and types of `like`."""
     wanted, structure = jax.tree.flatten(like)
     stored = [arrays[name] for name in sorted(arrays)]
     if len(stored) != len(wanted):
         raise ValueError(f"holds {len(stored)} arrays where {len(wanted)} are expected")
     return jax.tree.unflatten(structure, [_like(x, leaf) for x, leaf in zip(stored, wanted, strict=True)])
+
+
+def write_tree(path: Path, tree: Any) -> None:
+    write_arrays(path, tree_arrays(tree))
+
+
+def read_tree(path: Path, like: Any) -> Any:
+    return tree_from_arrays(read_arrays(path), like)
 
 
 def _is_key(leaf: Any) -> bool:

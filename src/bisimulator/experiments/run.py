@@ -1,48 +1,57 @@
-"""Runs a job to its end, or takes up where it stopped, and keeps what it found.
-
-A job's folder holds config.json, checkpoint.npz while it trains, weights.npz, learned.npz (omega and the like),
-outcome.npz (what every metric is computed from), episodes.csv, and last of all `done`.
-"""
+"""Runs a job to its end, or takes up where it stopped, and keeps what it found (see `store`)."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
+import math
 import os
+import time
+import warnings
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import jax
-import numpy as np
 
 from bisimulator import registry
-from bisimulator.core import Env, Outcome
-from bisimulator.evaluation import Values, mean_and_interval, metric_columns, run_episodes
-from bisimulator.experiments import files
-from bisimulator.experiments.spec import Spec, spec_from_dict
+from bisimulator.core import Env
+from bisimulator.evaluation import run_episodes
+from bisimulator.experiments import checkpoint, files
+from bisimulator.experiments.checkpoint import Checkpoint
+from bisimulator.experiments.curves import Recorder
+from bisimulator.experiments.locking import Busy, only_one
+from bisimulator.experiments.spec import Spec
+from bisimulator.experiments.store import (
+    EPISODE_COLUMNS,
+    SUMMARY_COLUMNS,
+    Result,
+    episode_rows,
+    find_runs,
+    load,
+    load_policies,
+    save,
+    summary_rows,
+)
 from bisimulator.learn import trainer
+from bisimulator.learn.evaluating import evaluation_keys
+from bisimulator.learn.parts import Parts
 from bisimulator.learn.trainer import Progress
-from bisimulator.policies import Network, Rule
+from bisimulator.policies import Rule
 
+__all__ = [
+    "EPISODE_COLUMNS",
+    "SUMMARY_COLUMNS",
+    "Busy",
+    "Result",
+    "episode_rows",
+    "find_runs",
+    "load",
+    "load_policies",
+    "run",
+    "summary_rows",
+    "use_compilation_cache",
+]
 
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """A finished job."""
-
-    spec: Spec
-    outcome: Outcome  # leading axes (seeds, episodes)
-    learned: dict[str, np.ndarray]  # what the method reports of itself, leading axis seeds
-
-    @cached_property
-    def columns(self) -> dict[str, Values]:
-        """metric -> (seeds, episodes)"""
-        return metric_columns(self.spec.make_env(), self.outcome)
-
-    @cached_property
-    def summary(self) -> dict[str, tuple[float, float]]:
-        return {name: mean_and_interval(values) for name, values in self.columns.items()}
+OnProgress = Callable[[Progress], None]
 
 
 def use_compilation_cache() -> None:
@@ -53,124 +62,80 @@ def use_compilation_cache() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
-def run(spec: Spec, out: Path, on_progress: Callable[[Progress], None] = lambda progress: None) -> Result:
-    """The job's result, from its folder where it is finished."""
+def run(
+    spec: Spec,
+    out: Path,
+    on_progress: OnProgress = lambda progress: None,
+    *,
+    patience: float = math.inf,
+) -> Result:
+    """The job's result, from its folder where it is finished.
+
+    Where another process is at it, its result is waited for; after `patience` seconds `Busy` is raised.
+    """
     folder = out / spec.name
     finished = load(folder, spec)
     if finished is not None:
         return finished
+    spec.make_env()  # wrong settings leave no folder behind
     use_compilation_cache()
-    entry, env = (
-        registry.lookup("method", spec.method),
-        spec.make_env(),
-    )  # wrong settings leave no folder behind
+    try:
+        with only_one(folder, patience=0):
+            return _run_alone(spec, folder, on_progress)
+    except Busy:
+        if patience <= 0:
+            raise
+    warnings.warn(f"another process works on {folder}; waiting for its result", stacklevel=2)
+    with only_one(folder, patience):
+        return _run_alone(spec, folder, on_progress)
+
+
+def _run_alone(spec: Spec, folder: Path, on_progress: OnProgress) -> Result:
+    finished = load(folder, spec)  # by another process meanwhile
+    if finished is not None:
+        return finished
+    files.remove_temporary(folder)
+    entry, env = registry.lookup("method", spec.method), spec.make_env()
     files.write_json(folder / "config.json", spec.to_dict())
     if isinstance(entry, Rule):
-        keys = trainer.evaluation_keys(spec.seeds, spec.episodes)
-        result = Result(spec, run_episodes(env, entry.policy(env), keys), {})
+        began, keys = time.monotonic(), evaluation_keys(spec.seeds, spec.episodes)
+        outcome = run_episodes(env, entry.policy(env), keys)
+        result = Result(spec, outcome, {}, seconds=time.monotonic() - began)
     else:
         result = _train(spec, env, folder, on_progress)
-    _store(result, folder)
+    save(result, folder)
     return result
 
 
-def _train(spec: Spec, env: Env, folder: Path, on_progress: Callable[[Progress], None]) -> Result:
-    solver = make_solver(spec, env)
-    checkpoint = folder / "checkpoint.npz"
+def _train(spec: Spec, env: Env, folder: Path, on_progress: OnProgress) -> Result:
+    solver, path = spec.make_solver(env), folder / checkpoint.NAME
     like = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
+
+    def read(path: Path) -> tuple[Checkpoint, Recorder]:
+        kept = checkpoint.read_checkpoint(path, like)
+        recorder = Recorder(spec, env, solver, kept.rows)
+        recorder.check(int(kept.training[0].update))
+        return kept, recorder
+
+    began = time.monotonic()
+    kept, recorder = files.read_or_set_aside(path, read) or (None, Recorder(spec, env, solver))
+    before = kept.seconds if kept else 0.0
+
+    def keep(training: Parts) -> None:
+        seconds = before + time.monotonic() - began
+        Checkpoint(training, recorder.rows, seconds, solver.updates).write(path)
+
     training = trainer.train(
         env,
         solver,
         spec.seeds,
-        training=files.read_or_set_aside(checkpoint, lambda path: files.read_tree(path, like)),
+        training=kept.training if kept else None,
         on_progress=on_progress,
-        on_checkpoint=lambda training: files.write_tree(checkpoint, training),
+        evaluate_at=recorder.points,
+        on_evaluate=recorder,
+        on_checkpoint=keep,
     )
-    outcome = trainer.evaluate_training(
-        env, solver, training, spec.seeds, episodes=spec.episodes, greedy=spec.greedy
-    )
+    outcome = recorder.evaluate(training, spec.episodes)
     files.write_tree(folder / "weights.npz", [(part.theta, part.method) for part in training])
-    checkpoint.unlink(missing_ok=True)
-    return Result(spec, outcome, trainer.describe(solver, training))
-
-
-def make_solver(spec: Spec, env: Env) -> Any:
-    entry = registry.lookup("method", spec.method)
-    return trainer.make_solver(entry, env, spec.steps, spec.solver, spec.config)
-
-
-def _store(result: Result, folder: Path) -> None:
-    outcome = {f.name: getattr(result.outcome, f.name) for f in dataclasses.fields(result.outcome)}
-    files.write_arrays(folder / "outcome.npz", outcome)
-    files.write_arrays(folder / "learned.npz", result.learned)
-    files.write_csv(folder / "episodes.csv", EPISODE_COLUMNS, episode_rows(result))
-    files.write_bytes(folder / "done", b"")
-
-
-def load(folder: Path, spec: Spec | None = None) -> Result | None:
-    """A finished job's result; None where it is not finished or a file is damaged."""
-    if not (folder / "done").exists():
-        return None
-    outcome = files.read_or_set_aside(folder / "outcome.npz", read_outcome)
-    learned = files.read_or_set_aside(folder / "learned.npz", files.read_arrays)
-    if spec is None:
-        spec = files.read_or_set_aside(
-            folder / "config.json", lambda p: spec_from_dict(json.loads(p.read_text()))
-        )
-    if outcome is None or learned is None or spec is None:
-        (folder / "done").unlink()
-        return None
-    return Result(spec, outcome, learned)
-
-
-def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
-    """A finished training's result, and each seed's policy with the environment as it sees it."""
-    result = load(folder)
-    if result is None:
-        raise ValueError(f"{folder} holds no finished job; name a folder such as runs/lending/ppo-0123456789")
-    spec, env = result.spec, result.spec.make_env()
-    if spec.solver is None:
-        raise ValueError(f"{folder} holds {spec.method!r}, which was not trained; it has no network")
-    solver = make_solver(spec, env)
-    start = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
-    weights = files.read_tree(folder / "weights.npz", [(part.theta, part.method) for part in start])
-    policies = []
-    for theta, method in weights:
-        for i in range(jax.tree.leaves(theta)[0].shape[0]):
-            one_theta, one_method = jax.tree.map(lambda x, i=i: x[i], (theta, method))
-            seen = dataclasses.replace(env, params=solver.method.observe_params(one_method, env.params))
-            policies.append((seen, Network(solver.policy(one_theta), spec.greedy)))
-    return result, policies
-
-
-def find_runs(out: Path) -> list[Result]:
-    """All finished jobs below a folder."""
-    found = [load(done.parent) for done in sorted(out.rglob("done"))]
-    return [result for result in found if result is not None]
-
-
-def read_outcome(path: Path) -> Outcome:
-    arrays: dict[str, Any] = files.read_arrays(path)
-    return Outcome(**arrays)
-
-
-EPISODE_COLUMNS = ("scenario", "method", "seed", "episode", "metric", "value")
-SUMMARY_COLUMNS = ("scenario", "method", "metric", "mean", "ci95")
-
-
-def episode_rows(result: Result) -> list[tuple[Any, ...]]:
-    spec = result.spec
-    return [
-        (spec.scenario, spec.method, seed, episode, metric, repr(float(values[s, episode])))
-        for metric, values in result.columns.items()
-        for s, seed in enumerate(spec.seeds)
-        for episode in range(values.shape[1])
-    ]
-
-
-def summary_rows(result: Result) -> list[tuple[Any, ...]]:
-    spec = result.spec
-    return [
-        (spec.scenario, spec.method, metric, repr(mean), repr(ci95))
-        for metric, (mean, ci95) in result.summary.items()
-    ]
+    result = Result(spec, outcome, trainer.describe(solver, training), recorder.curves())
+    return dataclasses.replace(result, seconds=before + time.monotonic() - began)

@@ -7,14 +7,16 @@ import hashlib
 import json
 from typing import Any
 
-from bisimulator import registry
+from bisimulator import __version__, registry
 from bisimulator.core import Env, make
 from bisimulator.errors import check_int, check_keywords
+from bisimulator.learn import trainer
 from bisimulator.learn.trainer import SOLVERS
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
 
-VERSION = 1  # of the jobs' meaning: raised when the same spec would give other numbers
+VERSION = 2  # of the jobs' meaning: raised when the same spec would give other numbers
+_VERSIONS = {"version": VERSION, "package": __version__}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,11 +28,13 @@ class Spec:
     steps: int = 400_000  # environment steps of training per seed
     episodes: int = 5  # evaluation episodes per seed
     greedy: bool = True  # evaluate the most probable action; False: sampled, as in training
+    curve_every: int = 10_000  # steps of training between two evaluations of the learning curve; 0: no curve
+    curve_episodes: int = 5  # episodes per seed of each of them
     solver: Any = None  # configuration of the solver; None where nothing is trained
     config: Any = None  # configuration of the method
 
     def to_dict(self) -> dict[str, Any]:
-        return json.loads(json.dumps({"version": VERSION, **dataclasses.asdict(self)}))
+        return json.loads(json.dumps({**_VERSIONS, **dataclasses.asdict(self)}))
 
     @property
     def name(self) -> str:
@@ -40,6 +44,10 @@ class Spec:
 
     def make_env(self) -> Env:
         return make(self.scenario, **self.settings)
+
+    def make_solver(self, env: Env) -> Any:
+        entry = registry.lookup("method", self.method)
+        return trainer.make_solver(entry, env, self.steps, self.solver, self.config)
 
 
 def make_spec(scenario: str, method: str, *, solver: Any = None, config: Any = None, **other: Any) -> Spec:
@@ -54,14 +62,15 @@ def make_spec(scenario: str, method: str, *, solver: Any = None, config: Any = N
         config = entry.config if config is None else config
         check_int("steps", other.get("steps", Spec.steps), least=solver.batch)
     elif isinstance(entry, Rule):
-        other |= {"steps": 0}  # nothing is trained
-    check_int("episodes", other.get("episodes", Spec.episodes), least=1)
+        other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}  # nothing is trained
+    for name, least in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
+        check_int(name, other.get(name, getattr(Spec, name)), least=least)
     return Spec(scenario, method, seeds=tuple(seeds), solver=solver, config=config, **other)
 
 
 def spec_from_dict(stored: dict[str, Any]) -> Spec:
     """The spec that `to_dict` wrote."""
-    stored = {k: v for k, v in stored.items() if k != "version"}
+    stored = {k: v for k, v in stored.items() if k not in _VERSIONS}
     check_keywords("a stored job", stored, [f.name for f in dataclasses.fields(Spec)])
     entry = registry.lookup("method", stored["method"])
     stored["seeds"] = tuple(stored["seeds"])

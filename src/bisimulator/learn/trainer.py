@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,18 +14,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
-from bisimulator.core import ANOTHER_BRANCH, Env, Outcome, Scenario
+from bisimulator.core import ANOTHER_BRANCH, Env, Scenario
 from bisimulator.errors import Interrupted, check_int
 from bisimulator.learn.dqn import DQN, DQNConfig
+from bisimulator.learn.interrupting import interruptible
+from bisimulator.learn.parts import Parts, on_all_cores, split
 from bisimulator.learn.ppo import PPO, PPOConfig
 from bisimulator.methods.hooks import LearnedMethod
-from bisimulator.policies import Network
-from bisimulator.simulate import episode, summarise
 
 SOLVERS: dict[str, tuple[type, type]] = {"ppo": (PPO, PPOConfig), "dqn": (DQN, DQNConfig)}
-Parts = tuple[Any, ...]  # the training of a few seeds each
-_SEEDS_PER_PART = 5
 _SECONDS_PER_CHUNK = 1.0
+CHECKPOINT_SECONDS = 30.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,18 +58,22 @@ def train(
     *,
     training: Parts | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    evaluate_at: Sequence[int] = (),
+    on_evaluate: Callable[[Parts], None] = lambda training: None,
     on_checkpoint: Callable[[Parts], None] = lambda training: None,
-    checkpoint_seconds: float = 30.0,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> Parts:
     """Train until the end, from `training` where it is given (its arrays are used up).
 
-    Chunks never change what is learned.
+    Chunks never change what is learned. After each of the updates `evaluate_at` the training is shown to
+    `on_evaluate`, which may look but not keep it; a checkpoint at such an update comes after it.
     """
     parts = init(env, solver, seeds) if training is None else training
     update, chunk = int(parts[0].update), 1
-    stops = [u for u in solver.method.adapt_at(solver.updates) if u > update] + [solver.updates]
+    adapt_at = {u for u in solver.method.adapt_at(solver.updates) if u < solver.updates}
+    stops = sorted(u for u in {*adapt_at, *evaluate_at, solver.updates} if u > update)
     saved = time.monotonic()
-    with _interruptible() as interrupted, _on_all_cores() as over_parts:
+    with interruptible() as interrupted, on_all_cores() as over_parts:
         while update < solver.updates:
             began, count = time.monotonic(), min(chunk, stops[0] - update)
             ran = over_parts(partial(_advance, solver, env.scenario, env.params, count=count), parts)
@@ -83,9 +81,12 @@ def train(
             logs = _join([jax.device_get(log) for _, log in ran])
             seconds = time.monotonic() - began
             on_progress(_progress(env, solver, update, count, seconds, len(seeds), logs))
-            if update == stops[0] and update < solver.updates:
+            if update in adapt_at:
                 adapt = partial(_adapt, solver, env.scenario, env.params, horizon=int(env.params.horizon))
                 parts = over_parts(adapt, parts)
+            if update in evaluate_at:
+                on_evaluate(parts)
+            if update == stops[0]:
                 stops.pop(0)
             chunk = max(1, min(int(count * _SECONDS_PER_CHUNK / max(seconds, 1e-3)), 10 * chunk))
             if interrupted.is_set() or time.monotonic() - saved > checkpoint_seconds:
@@ -103,21 +104,8 @@ def init(env: Env, solver: Any, seeds: tuple[int, ...]) -> Parts:
     """Every seed's start, in parts of a few seeds; a seed starts the same whatever the other seeds are."""
     return tuple(
         _init(solver, env.scenario, env.params, jnp.stack([jax.random.key(int(s)) for s in part]))
-        for part in _split(seeds)
+        for part in split(seeds)
     )
-
-
-def _split(seeds: tuple[int, ...]) -> list[np.ndarray]:
-    """Parts that run side by side, one a core. They do not depend on the machine, so neither do the numbers."""
-    count = max(-(-len(seeds) // _SEEDS_PER_PART), min(2, len(seeds)))
-    return np.array_split(np.asarray(seeds), count)
-
-
-@contextmanager
-def _on_all_cores() -> Iterator[Callable[[Callable[[Any], Any], Iterable[Any]], tuple]]:
-    """A map over parts in threads: one compiled loop of small steps keeps one core busy, not more."""
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        yield lambda f, parts: tuple(threads.map(lambda part: jax.block_until_ready(f(part)), parts))
 
 
 def _join(logs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -200,71 +188,7 @@ def _progress(
     )
 
 
-def evaluate_training(
-    env: Env, solver: Any, training: Parts, seeds: tuple[int, ...], *, episodes: int = 5, greedy: bool = True
-) -> Outcome:
-    """Episodes (S, episodes) of every seed's policy in the environment with its own omega in force."""
-    horizon, splits = int(env.params.horizon), _split(seeds)
-    keys = [evaluation_keys(tuple(part.tolist()), episodes) for part in splits]
-    with _on_all_cores() as over_parts:
-        outcomes = over_parts(
-            lambda pair: _evaluate(solver, env.scenario, env.params, *pair, horizon, greedy),
-            zip(training, keys, strict=True),
-        )
-    return jax.tree.map(lambda *parts: np.concatenate([np.asarray(x) for x in parts]), *outcomes)
-
-
 def describe(solver: Any, training: Parts) -> dict[str, np.ndarray]:
     """What the method reports of itself, leading axis seeds."""
     parts = [jax.vmap(solver.method.describe, axis_size=p.key.shape[0])(p.method) for p in training]
     return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]}
-
-
-def evaluation_keys(seeds: tuple[int, ...], episodes: int) -> Key[Array, "S episodes"]:
-    """Keys of the evaluation episodes: they descend from the seed by another branch than those of training."""
-    return jnp.stack(
-        [jax.random.split(jax.random.fold_in(jax.random.key(s), ANOTHER_BRANCH), episodes) for s in seeds]
-    )
-
-
-@partial(jax.jit, static_argnums=(0, 1, 5, 6))
-def _evaluate(
-    solver: Any,
-    scenario: Scenario,
-    params: Any,
-    training: Any,
-    keys: Key[Array, "S E"],
-    horizon: int,
-    greedy: bool,
-) -> Outcome:
-    def one_seed(theta: Any, method: Any, keys: Key[Array, "E"]) -> Outcome:
-        seen = solver.method.observe_params(method, params)
-        act = Network(solver.policy(theta), greedy).bind(Env("", scenario, seen))
-
-        def one_episode(key: Key[Array, ""]) -> Outcome:
-            decisions, state = episode(scenario, key, act, seen, horizon)
-            return summarise(decisions, state, scenario, seen)
-
-        return jax.vmap(one_episode)(keys)
-
-    return jax.vmap(one_seed)(training.theta, training.method, keys)
-
-
-@contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """Ctrl-C sets a flag that is looked at between chunks; a second Ctrl-C interrupts at once."""
-    flag = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield flag
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def note(number: int, frame: Any) -> None:
-        flag.set()
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield flag
-    finally:
-        signal.signal(signal.SIGINT, before)
