@@ -9,10 +9,14 @@ from bisimulator.core import Env, make
 from bisimulator.evaluation import Evaluation, evaluate
 
 __version__ = "0.1.0"
-__all__ = ["Env", "Evaluation", "certify", "evaluate", "exact", "frontier", "make", "policies"]
+__all__ = ["Env", "Evaluation", "Population", "certify", "evaluate", "exact", "frontier", "make", "policies"]
 
 # imported when asked for, because numba is slow to import
-_LATER = {"certify": "bisimulator.certifying", "frontier": "bisimulator.exact.frontier"}
+_LATER = {
+    "certify": "bisimulator.certifying",
+    "frontier": "bisimulator.exact.frontier",
+    "Population": "bisimulator.envs.population",
+}
 
 
 def __getattr__(name: str) -> Any:

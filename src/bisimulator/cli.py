@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import tyro
 
 from bisimulator import __version__
+from bisimulator.commands.auditing import audit
 from bisimulator.commands.certifying import certify
 from bisimulator.commands.comparing import compare
 from bisimulator.commands.frontier import frontier
@@ -28,6 +29,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": reproduce,
     "certify": certify,
     "frontier": frontier,
+    "audit": audit,
 }
 _SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows where no method is named
 

@@ -109,7 +109,7 @@ class Scenario:
     observe: Callable[[State, Any], Float[Array, "D"]]
     crowd: Callable[[State], Crowd]
     omega_names: tuple[str, ...]  # what the columns of omega mean
-    omega_bounds: tuple[float, float]
+    omega_bounds: tuple[float, float]  # in units of the params' `omega_scale`, which is 1 where there is none
     action_names: tuple[str, ...] = ("reject", "accept")
     # Whole episodes at once where people do not influence each other, or None: step by step. What is random but
     # the policy is drawn by plan(key, params, horizon) and can be played again: play(plan, act, params).
@@ -148,6 +148,18 @@ class Env:
     @property
     def observation_size(self) -> int:
         return int(self.params.observation_size)
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """What the groups are called; numbers from 1 where nobody named them."""
+        named: tuple[str, ...] = getattr(self.params, "group_names", ())
+        return named or tuple(str(g + 1) for g in range(self.num_groups))
+
+    @property
+    def omega_bounds(self) -> tuple[float, float]:
+        """Within which omega may be learned: wider where scores move by more than one."""
+        (low, high), scale = self.scenario.omega_bounds, float(getattr(self.params, "omega_scale", 1.0))
+        return low * scale, high * scale
+
 
     def __repr__(self) -> str:
         p = self.params

@@ -14,6 +14,7 @@ ENVIRONMENTS = {
     "lending": "bisimulator.envs.lending:LENDING",
     "lending-conscientiousness": "bisimulator.envs.lending:LENDING_CONSCIENTIOUSNESS",
     "lending-10-groups": "bisimulator.envs.lending:LENDING_10_GROUPS",
+    "lending-us-2003": "bisimulator.envs.us_credit:LENDING_US_2003",
     "college": "bisimulator.envs.college:COLLEGE",
 }
 

@@ -102,7 +102,7 @@ def test_a_learned_method_trains_in_every_environment(name, scenario):
     assert network(jnp.zeros((3, env.observation_size))).shape == (3, env.num_actions)
     omega = jax.vmap(solver.method.observe_params, in_axes=(0, None), axis_size=2)(method, env.params).omega
     assert omega.shape == (len(SEEDS), *env.params.omega.shape)
-    low, high = env.scenario.omega_bounds
+    low, high = env.omega_bounds
     assert low <= float(omega.min()) <= float(omega.max()) <= high
     for value in trainer.describe(solver, training).values():
         assert value.shape[0] == len(SEEDS)

@@ -63,6 +63,8 @@ class Params(eqx.Module):
     horizon: Int[Array, ""]
     conscientiousness: Float[Array, "2"] | None  # mean and sd, or None: credit only
     population: int = eqx.field(static=True)
+    group_names: tuple[str, ...] = eqx.field(static=True, default=())  # for display; () where there are none
+    score_edges: tuple[float, ...] = eqx.field(static=True, default=())  # of the bins that scores stand for
 
     @property
     def num_groups(self) -> int:
@@ -75,6 +77,18 @@ class Params(eqx.Module):
     @property
     def observation_size(self) -> int:
         return self.num_groups + 3
+
+    @property
+    def omega_scale(self) -> float:
+        return float(max(int(self.score_up), int(self.score_down), 1))
+
+    @property
+    def chance(self) -> Float[Array, "G C"]:
+        return self.repayment
+
+    @property
+    def stakes(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return self.reward_repaid, self.reward_default
 
 
 class State(eqx.Module):
@@ -98,6 +112,8 @@ def make_params(
     conscientiousness: tuple[float, float] | None = None,
     population: int = 1000,
     horizon: int = 10_000,
+    group_names: Any = (),
+    score_edges: Any = (),
 ) -> Params:
     """Checked parameters.
 
@@ -107,11 +123,14 @@ def make_params(
       initial: (groups, c_max), each group's distribution of scores at the start.
       repayment: probability of repayment at each score, (c_max,) or (groups, c_max).
       group_probs: probability of each group, (groups,).
-      omega: (groups, 2), by how much the observed score moves when a loan is repaid / defaulted.
+      omega: (groups, 2), by how much the observed score moves when a loan is repaid / defaulted; as the true one
+        by default.
       score_up, score_down: by how much the true score moves.
       reward_repaid, reward_default: the bank's gain and (negative) loss.
       conscientiousness: mean and standard deviation of k, with repayment (P[c] + k) / 2; None: credit only.
       population, horizon: people, and steps until the episode is truncated.
+      group_names: what to call the groups in tables and pages.
+      score_edges: (c_max + 1,), where scores are bins of another score: their edges on its scale.
     """
     table = _initial_table(initial, groups, c_max)
     groups, c_max = table.shape
@@ -126,7 +145,11 @@ def make_params(
         check_shape("repayment", repay, (c_max,), "one a score")
         repay = np.tile(repay, (groups, 1))
     check_shape("repayment", repay, (groups, c_max), "groups x scores")
-    moves = check_array("omega", np.ones((groups, 2)) if omega is None else omega, ndim=(2,))
+    up, down = (
+        check_int(name, value, least=0, most=2**31 - 2)
+        for name, value in (("score_up", score_up), ("score_down", score_down))
+    )
+    moves = check_array("omega", np.tile((up, down), (groups, 1)) if omega is None else omega, ndim=(2,))
     check_shape("omega", moves, (groups, 2), "c_plus and c_minus for each group")
     if (moves < 0).any():
         raise ValueError(f"omega must not be negative, got {moves.min():g}; c_minus counts downwards already")
@@ -140,14 +163,35 @@ def make_params(
         repayment=as_float(repay),
         group_probs=as_float(probs),
         omega=as_float(moves),
-        score_up=as_int(check_int("score_up", score_up, least=0, most=2**31 - 2)),
-        score_down=as_int(check_int("score_down", score_down, least=0, most=2**31 - 2)),
+        score_up=as_int(up),
+        score_down=as_int(down),
         reward_repaid=as_float(check_real("reward_repaid", reward_repaid)),
         reward_default=as_float(check_real("reward_default", reward_default)),
         horizon=as_int(check_int("horizon", horizon, least=1, most=2**31 - 2)),
         conscientiousness=None if conscientiousness is None else as_float(k),
         population=check_int("population", population, least=1, most=2**31 - 2),
+        group_names=_check_names(group_names, groups),
+        score_edges=_check_edges(score_edges, c_max),
     )
+
+
+def _check_names(names: Any, groups: int) -> tuple[str, ...]:
+    known = tuple(names)
+    if known and (len(known) != groups or not all(isinstance(name, str) for name in known)):
+        raise ValueError(f"group_names must be {groups} names, one a group, got {names!r}")
+    if len(set(known)) < len(known):
+        raise ValueError(f"group_names must differ, got {names!r}; tables could not tell them apart")
+    return known
+
+
+def _check_edges(edges: Any, c_max: int) -> tuple[float, ...]:
+    if len(edges) == 0:
+        return ()
+    known = check_array("score_edges", edges, ndim=(1,))
+    check_shape("score_edges", known, (c_max + 1,), "one more than scores")
+    if (np.diff(known) < 0).any():
+        raise ValueError(f"score_edges must rise, got {known.tolist()}; sort them")
+    return tuple(known.tolist())
 
 
 def _initial_table(initial: Any, groups: int | None, c_max: int | None) -> np.ndarray:

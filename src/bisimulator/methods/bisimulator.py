@@ -209,7 +209,7 @@ class Bisimulator(Method):
 
 
 def build(config: Config, env: Env) -> Bisimulator:
-    return Bisimulator(config, env.num_groups, env.params.num_scores, env.scenario.omega_bounds)
+    return Bisimulator(config, env.num_groups, env.params.num_scores, env.omega_bounds)
 
 
 PPO_BISIMULATOR = LearnedMethod(
