@@ -49,6 +49,7 @@ _OTHERS = (
 )
 _LINES = (SOLID, DASHED, DASH_DOT)
 GROUPS = ("#0072B2", "#D55E00")  # the first and the last group; those between are blended
+GROUPS_ON_DARK = ("#4FB0F0", "#FF8A3D")
 
 
 def style(method: str, published_name: str = "") -> Style:
@@ -62,9 +63,9 @@ def style(method: str, published_name: str = "") -> Style:
     return Style(colour, on_dark, _LINES[number % len(_LINES)], "ospd*"[number // len(_LINES) % 5])
 
 
-def group_colours(groups: int) -> list[str]:
+def group_colours(groups: int, *, dark: bool = False) -> list[str]:
     """From the first group's colour to the last one's."""
-    first, last = (_channels(colour) for colour in GROUPS)
+    first, last = (_channels(colour) for colour in (GROUPS_ON_DARK if dark else GROUPS))
     shares = [g / max(groups - 1, 1) for g in range(groups)]
     return [_hex(tuple((1 - s) * a + s * b for a, b in zip(first, last, strict=True))) for s in shares]
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from bisimulator.experiments import files
 from bisimulator.experiments.run import Result
-from bisimulator.report import tables
+from bisimulator.report import statistics, tables
+from bisimulator.report.page import page
 from bisimulator.report.scenes import scenes
+from bisimulator.report.summary import markdown_summary
 
 
 def write_report(results: Sequence[Result], out: Path) -> list[Path]:
@@ -22,7 +24,7 @@ def write_report(results: Sequence[Result], out: Path) -> list[Path]:
         raise ValueError(
             "there is no result to report; run a job first, such as `bisimulator compare lending`"
         )
-    contents = {**_tables(results), **_figures(results)}
+    contents = {**_tables(results), **_figures(results), "report.html": page(results).encode()}
     for name, content in contents.items():
         files.write_bytes(out / name, content)
     return [out / name for name in contents]
@@ -34,6 +36,8 @@ def _tables(results: Sequence[Result]) -> dict[str, bytes]:
         texts |= {f"tables/{scenario}.{kind}": text for scenario, text in pages.items()}
     for scene in scenes(results):
         texts[f"tables/{scene.scenario}.csv"] = _csv(tables.CSV_COLUMNS, tables.csv_rows(scene))
+    texts["tables/summary.md"] = markdown_summary(results)
+    texts["tables/statistics.csv"] = _csv(statistics.CSV_COLUMNS, statistics.csv_rows(results))
     return {name: text.encode() for name, text in texts.items()}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bisimulator import published, registry
+from bisimulator.evaluation import seed_means
 from bisimulator.experiments.run import Result
 from bisimulator.report.colours import Style, style
 from bisimulator.report.columns import published_name, table_columns
@@ -45,9 +46,10 @@ class Entry:
         return {} if spec.settings else published.row(spec.scenario, self.published_name)
 
     @property
-    def curves(self) -> Any:
-        """What evaluations during the training found; None where nothing was trained."""
-        return getattr(self.result, "curves", None)
+    def omega(self) -> np.ndarray | None:
+        """(S, G, K) where the method changes the observation dynamics."""
+        changes = getattr(self.result.spec.config, "dynamics_steps", 0)
+        return self.result.learned.get("omega") if changes else None
 
     @property
     def reward_only(self) -> bool:
@@ -55,9 +57,7 @@ class Entry:
 
     def per_seed(self, column: str) -> np.ndarray:
         """Each seed's mean over its episodes (S,); NaN where no episode defines it."""
-        values = self.result.columns[column]
-        known = ~np.isnan(values)
-        return np.where(known.any(1), np.where(known, values, 0.0).sum(1) / known.sum(1).clip(1), np.nan)
+        return seed_means(self.result.columns[column])
 
 
 @dataclasses.dataclass(frozen=True)

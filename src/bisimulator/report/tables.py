@@ -55,9 +55,14 @@ def difference_grid(scene: Scene) -> Grid:
     for c in compare_scene(scene):
         name = c.method if c.method != last else ""
         last = c.method
-        difference = f"{c.difference:+.{DIGITS}f}"
-        rows.append([name, _head(c.metric), printed(*c.ours), printed(*c.theirs), difference, c.verdict])
+        numbers = printed(*c.ours), printed(*c.theirs), signed(c.difference)
+        rows.append([name, _head(c.metric), *numbers, c.verdict])
     return Grid(["method", "metric", "here", "paper", "difference", "verdict"], rows)
+
+
+def signed(difference: float) -> str:
+    text = f"{difference:+.{DIGITS}f}"
+    return text.lstrip("+-") if float(text) == 0 else text
 
 
 def _head(column: str) -> str:

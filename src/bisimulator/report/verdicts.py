@@ -75,8 +75,13 @@ class Score:
     not_run: int
 
     @property
+    def counts(self) -> dict[str, int]:
+        numbers = self.matched, self.beaten, self.missed, self.not_run
+        return dict(zip((MATCHED, BEATEN, MISSED, NOT_RUN), numbers, strict=True))
+
+    @property
     def total(self) -> int:
-        return self.matched + self.beaten + self.missed + self.not_run
+        return sum(self.counts.values())
 
 
 def score(comparisons: Iterable[Comparison], scenario: str | None = None) -> Score:

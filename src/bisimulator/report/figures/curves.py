@@ -25,7 +25,7 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
     """`SCENARIO-curves`, and `SCENARIO-ablation` where a Bisimulator was also run with its reward alone."""
     figures = {}
     for scene in scenes(results):
-        trained = [entry for entry in scene.entries if entry.curves is not None]
+        trained = [entry for entry in scene.entries if entry.result.curves is not None]
         if not trained:
             continue
         reward_only = [entry for entry in trained if entry.reward_only]
@@ -45,13 +45,15 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
 
 def band(entry: Entry, column: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(steps, mean, half width) at each evaluation; the half width is NaN with one seed."""
-    curves = entry.curves
+    curves = entry.result.curves
+    if curves is None:
+        raise ValueError(f"{entry.label} was not trained and has no learning curve")
     pairs = np.array([mean_and_interval(values[:, None]) for values in curves.values[column]])
     return curves.steps, pairs[:, 0], pairs[:, 1]
 
 
 def _figure(scene: Scene, entries: Sequence[Entry], what: str) -> Any:
-    columns = [c for c in scene.columns if any(_has(entry, c) for entry in entries)]
+    columns = [c for c in scene.columns if any(has_curve(entry, c) for entry in entries)]
     rows = -(-len(columns) // _COLUMNS)
     with canvas.style():
         figure, axes = canvas.panels(
@@ -66,14 +68,14 @@ def _figure(scene: Scene, entries: Sequence[Entry], what: str) -> Any:
     return figure
 
 
-def _has(entry: Entry, column: str) -> bool:
-    return entry.curves is not None and column in entry.curves.values
+def has_curve(entry: Entry, column: str) -> bool:
+    return entry.result.curves is not None and column in entry.result.curves.values
 
 
 def _panel(axis: Any, column: str, entries: Sequence[Entry]) -> None:
     ends = []
     for entry in entries:
-        if _has(entry, column):
+        if has_curve(entry, column):
             steps, mean, half = band(entry, column)
             half = np.nan_to_num(half)
             axis.fill_between(

@@ -12,7 +12,7 @@ from bisimulator.report.figures import canvas
 from bisimulator.report.scenes import Scene, scenes
 
 HEIGHT = 2.6
-_MANY = 3
+MANY = 3  # groups; two are told apart in the tables
 
 
 def draw(results: Sequence[Result]) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
     found = {}
     for scene in scenes(results):
         groups = scene.entries[0].result.spec.make_env().num_groups
-        if groups >= _MANY:
+        if groups >= MANY:
             found[f"{scene.scenario}-groups"] = _figure(scene, groups)
     return found
 

@@ -12,6 +12,7 @@ from bisimulator.report.colours import group_colours
 from bisimulator.report.figures import canvas
 from bisimulator.report.figures.curves import band
 from bisimulator.report.scenes import Entry, Scene, scenes
+from bisimulator.report.statistics import BASELINE
 
 HEIGHT = 2.5
 TRUE, SEEN = "credit_gap", "observed_credit_gap"
@@ -21,17 +22,10 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
     """For every method that learned omega."""
     figures = {}
     for scene in scenes(results):
-        learned = [entry for entry in scene.entries if learned_omega(entry) is not None]
+        learned = [entry for entry in scene.entries if entry.omega is not None]
         if learned:
             figures[f"{scene.scenario}-observation"] = _figure(scene, learned)
     return figures
-
-
-def learned_omega(entry: Entry) -> np.ndarray | None:
-    """(S, G, K) where the method changes the observation dynamics."""
-    if not getattr(entry.result.spec.config, "dynamics_steps", 0):
-        return None
-    return entry.result.learned.get("omega")
 
 
 def _figure(scene: Scene, learned: Sequence[Entry]) -> Any:
@@ -42,7 +36,7 @@ def _figure(scene: Scene, learned: Sequence[Entry]) -> Any:
         heading = f"{scene.scenario}: what the agent is shown"
         figure, axes = canvas.panels(1, has_gaps + 1, width=4.8, height=HEIGHT + 0.6, title=heading)
         if has_gaps:
-            plain = [entry for entry in scene.entries if entry.published_name == "PPO"]
+            plain = [entry for entry in scene.entries if entry.published_name == BASELINE]
             _gaps(axes[0, 0], [*learned, *plain])
         _omega(axes[0, -1], learned, names)
     return figure
@@ -51,10 +45,10 @@ def _figure(scene: Scene, learned: Sequence[Entry]) -> Any:
 def _gaps(axis: Any, entries: Sequence[Entry]) -> None:
     ends = []
     for entry in entries:
-        if entry.curves is None:
+        if entry.result.curves is None:
             continue
         kinds = ((TRUE, "true", "-"), (SEEN, "observed", (0, (3, 1.5))))
-        for column, name, dash in kinds if learned_omega(entry) is not None else kinds[:1]:
+        for column, name, dash in kinds if entry.omega is not None else kinds[:1]:
             steps, mean, half = band(entry, column)
             half = np.nan_to_num(half)
             axis.fill_between(
@@ -70,11 +64,11 @@ def _gaps(axis: Any, entries: Sequence[Entry]) -> None:
 
 
 def _omega(axis: Any, entries: Sequence[Entry], names: Sequence[str]) -> None:
-    groups = learned_omega(entries[0]).shape[1]  # type: ignore[union-attr]
+    groups = entries[0].omega.shape[1]  # type: ignore[union-attr]
     colours = group_colours(groups)
     ticks = []
     for e, entry in enumerate(entries):
-        omega = learned_omega(entry)
+        omega = entry.omega
         for k, name in enumerate(names):
             place = -(e * len(names) + k)
             ticks.append((place, f"{entry.short}: {name.replace('_', ' ')}"))

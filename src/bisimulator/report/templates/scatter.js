@@ -1,0 +1,118 @@
+// Return against fairness: a point a method with its intervals, hollow where the paper has it.
+
+class ScatterChart extends Chart {
+  get tallest() {
+    return 420;
+  }
+
+  get points() {
+    const paper = this.spec.showPaper ? this.spec.paper.filter((point) => !hidden.has(point.method)) : [];
+    return [...this.shown, ...paper].filter((point) => point.x !== null && point.y !== null);
+  }
+
+  ranges() {
+    const points = this.points.length ? this.points : this.spec.series;
+    const spread = (place, half) =>
+      points.flatMap((point) => {
+        const drawn = (!point.hollow && point[half]) || 0;
+        return [point[place] - drawn, point[place] + drawn];
+      });
+    return { x: extent(spread("x", "xHalf"), 0.06), y: extent(spread("y", "yHalf"), 0.06) };
+  }
+
+  marks() {
+    for (const point of this.points) {
+      const [x, y] = [this.x(point.x), this.y(point.y)];
+      const bar = (x1, x2, y1, y2) => svg("line", { class: "bar", x1, x2, y1, y2, style: { stroke: point.colour } });
+      if (!point.hollow) {
+        if (point.xHalf) this.canvas.append(bar(this.x(point.x - point.xHalf), this.x(point.x + point.xHalf), y, y));
+        if (point.yHalf) this.canvas.append(bar(x, x, this.y(point.y - point.yHalf), this.y(point.y + point.yHalf)));
+      }
+      this.canvas.append(svg("path", {
+        class: point.hollow ? "dot hollow" : "dot", "data-method": point.method, d: marker(point.marker, 6),
+        transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, style: { stroke: point.colour, fill: point.hollow ? "none" : point.colour },
+      }));
+    }
+    if (this.width >= 560) this.labels();
+  }
+
+  // Names where they touch neither a point, nor a bar, nor another name; methods on one point share a place. Where
+  // there is no room the legend has the name.
+  labels() {
+    const points = this.shown.filter((one) => one.x !== null && one.y !== null);
+    const taken = this.points.map((point) => around(this.x(point.x), this.y(point.y), 7, 7));
+    for (const point of points) {
+      const [x, y] = [this.x(point.x), this.y(point.y)];
+      taken.push(around(x, y, Math.abs(this.x(point.x + (point.xHalf || 0)) - x), 1));
+      taken.push(around(x, y, 1, Math.abs(this.y(point.y + (point.yHalf || 0)) - y)));
+    }
+    const free = (box) =>
+      box[0] >= this.inner.left && box[2] <= this.inner.right + 12 && box[1] >= 0 && box[3] <= this.inner.bottom &&
+      taken.every((other) => box[0] > other[2] || box[2] < other[0] || box[1] > other[3] || box[3] < other[1]);
+    for (const point of points) {
+      const text = svg("text", { class: "name", style: { fill: point.colour } }, point.label);
+      this.canvas.append(text);
+      const width = text.getComputedTextLength();
+      const box = places(this.x(point.x), this.y(point.y), width, 13).find(free);
+      if (!box) {
+        text.remove();
+        continue;
+      }
+      taken.push(box);
+      fill(text, { x: box[0], y: box[1] + 10.5 }, []);
+      const [left, middle] = [box[0] > this.x(point.x) ? box[0] - 2 : box[2] + 2, (box[1] + box[3]) / 2];
+      if (Math.hypot(left - this.x(point.x), middle - this.y(point.y)) > 22) {
+        const ends = { x1: this.x(point.x), y1: this.y(point.y), x2: left, y2: middle };
+        text.before(svg("line", { class: "leader", ...ends, style: { stroke: point.colour } }));
+      }
+    }
+  }
+
+  stops() {
+    return this.points.length;
+  }
+
+  point(event) {
+    const frame = this.canvas.getBoundingClientRect();
+    const distance = this.points.map((point) =>
+      Math.hypot(this.x(point.x) - (event.clientX - frame.left), this.y(point.y) - (event.clientY - frame.top)),
+    );
+    const nearest = distance.indexOf(Math.min(...distance));
+    this.hover(distance[nearest] < 40 ? nearest : null);
+  }
+
+  hover(at) {
+    this.at = at;
+    this.cursor?.replaceChildren();
+    const point = at === null ? null : this.points[at];
+    if (!point || !this.cursor) {
+      this.tip.hidden = true;
+      return;
+    }
+    // methods that decide alike lie on one point: all of them are named
+    const same = this.points.filter((other) => Math.hypot(this.x(other.x) - this.x(point.x), this.y(other.y) - this.y(point.y)) < 2);
+    const [x, y] = [this.x(point.x), this.y(point.y)];
+    this.cursor.append(svg("circle", { class: "ring", cx: x, cy: y, r: 11 }));
+    const value = (name, number, half) => html("div", { class: "tip-line" }, html("span", { class: "tip-name" }, name), html("b", {}, withHalf(number, half)));
+    this.show(x, [
+      ...same.map((one) => html("div", { class: "tip-head" }, key(one), one.hollow ? `${one.label}, in the paper` : one.label)),
+      value(this.spec.xTitle, point.x, point.xHalf),
+      value(this.spec.yTitle, point.y, point.yHalf),
+    ]);
+  }
+}
+
+const around = (x, y, across, up) => [x - across, y - up, x + across, y + up];
+
+// Boxes beside a point, the nearest first, to the right before to the left.
+function places(x, y, width, height) {
+  const found = [];
+  for (let ring = 0; ring < 9; ring++) {
+    for (const up of ring ? [-ring, ring] : [0]) {
+      const top = y + up * height - height / 2;
+      const gap = 11 + 2 * ring;
+      found.push([x + gap, top, x + gap + width, top + height], [x - gap - width, top, x - gap, top + height]);
+    }
+  }
+  return found;
+}
