@@ -142,13 +142,6 @@ class Env:
         return int(self.params.num_groups)
 
     @property
-    def num_actions(self) -> int:
-        return len(self.scenario.action_names)
-
-    @property
-    def observation_size(self) -> int:
-        return int(self.params.observation_size)
-    @property
     def group_names(self) -> tuple[str, ...]:
         """What the groups are called; numbers from 1 where nobody named them."""
         named: tuple[str, ...] = getattr(self.params, "group_names", ())
@@ -160,6 +153,13 @@ class Env:
         (low, high), scale = self.scenario.omega_bounds, float(getattr(self.params, "omega_scale", 1.0))
         return low * scale, high * scale
 
+    @property
+    def num_actions(self) -> int:
+        return len(self.scenario.action_names)
+
+    @property
+    def observation_size(self) -> int:
+        return int(self.params.observation_size)
 
     def __repr__(self) -> str:
         p = self.params

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bisimulator
-from bisimulator.envs import lending
+from bisimulator.envs import lending, lending_params
 from bisimulator.envs.lending import DEFAULTED, GROUP, OBSERVED, REPAID, TRUE
 
 POPULATION, STEPS = 4, 25
@@ -132,7 +132,7 @@ def test_people_start_with_the_papers_distributions(key):
     for group, share in enumerate((0.3, 0.7)):
         mine = people[people[:, GROUP] == group]
         assert abs(len(mine) - share * 100_000) < 4 * np.sqrt(100_000 * share * (1 - share))
-        expected = np.array(lending.INITIAL[group])
+        expected = np.array(lending_params.INITIAL[group])
         frequency = np.bincount(mine[:, TRUE].astype(int), minlength=7) / len(mine)
         assert (abs(frequency - expected) <= 4 * np.sqrt(expected * (1 - expected) / len(mine))).all()
 
