@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bisimulator import core
 from bisimulator.adapters.compiled import Simulation, episode_key
+from bisimulator.adapters.omega import ObservationParams
 from bisimulator.adapters.rendering import RENDER_FPS, RENDER_MODES, Picture, check_render_mode, shown_modes
 from bisimulator.errors import check_int
 
@@ -37,7 +38,7 @@ def describe_actions(env: core.Env) -> str:
     return " or ".join(f"{i} ({name})" for i, name in enumerate(env.scenario.action_names))
 
 
-class BisimulatorEnv(gymnasium.Env[Observation, np.int64]):
+class BisimulatorEnv(ObservationParams, gymnasium.Env[Observation, np.int64]):
     """`scenario` and `params` as for `bisimulator.make`, actions 0 (reject) and 1 (accept).
 
     `info` of a step speaks of the person decided on: `group`, `qualified` (would repay / succeed, also when

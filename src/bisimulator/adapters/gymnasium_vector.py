@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bisimulator import core
 from bisimulator.adapters.compiled import Decided, Simulation, episode_key
 from bisimulator.adapters.gymnasium_env import check_seed, describe_actions, observation_space, valid_actions
+from bisimulator.adapters.omega import ObservationParams
 from bisimulator.adapters.rendering import RENDER_FPS, Picture, check_render_mode
 from bisimulator.errors import check_int
 
@@ -26,7 +27,9 @@ Flags = NDArray[np.bool_]
 Info = dict[str, Any]
 
 
-class BisimulatorVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+class BisimulatorVectorEnv(
+    ObservationParams, VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]
+):
     """`num_envs` copies; `scenario` and `params` as for `bisimulator.make`.
 
     `autoreset_mode` says when a copy whose episode has ended begins the next one: `NextStep` (in the step after,

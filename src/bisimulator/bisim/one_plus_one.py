@@ -46,17 +46,29 @@ def one_plus_one(
     first, aux = loss(x, aux)
 
     def iterate(search: Search, key: Key[Array, ""]) -> tuple[Search, None]:
-        move = search.step * (upper - lower) * jax.random.normal(key, x.shape)
-        candidate = jnp.clip(search.x + move, lower, upper)
+        candidate = propose(key, search, lower, upper)
         value, aux = loss(candidate, search.aux)
-        better = value <= search.loss
-        keep = jax.tree.map(
-            lambda new, old: jnp.where(better, new, old),
-            (candidate, value, aux),
-            (search.x, search.loss, search.aux),
-        )
-        step = jnp.minimum(search.step * jnp.where(better, _UP, _DOWN), _LARGEST_STEP)
-        return Search(keep[0], keep[1], keep[2], step), None
+        return judge(search, candidate, value, aux), None
 
     start = Search(x, first, aux, jnp.float32(step))
     return jax.lax.scan(iterate, start, jax.random.split(key, iterations))[0]
+
+
+def propose(
+    key: Key[Array, ""], search: Search, lower: Float[Array, "*X"], upper: Float[Array, "*X"]
+) -> Float[Array, "*X"]:
+    """The next candidate: a random step from the best point, within the bounds."""
+    move = search.step * (upper - lower) * jax.random.normal(key, search.x.shape)
+    return jnp.clip(search.x + move, lower, upper)
+
+
+def judge(search: Search, candidate: Float[Array, "*X"], value: Float[Array, ""], aux: Any) -> Search:
+    """The search after the candidate's loss is known."""
+    better = value <= search.loss
+    keep = jax.tree.map(
+        lambda new, old: jnp.where(better, new, old),
+        (candidate, value, aux),
+        (search.x, search.loss, search.aux),
+    )
+    step = jnp.minimum(search.step * jnp.where(better, _UP, _DOWN), _LARGEST_STEP)
+    return Search(keep[0], keep[1], keep[2], step)

@@ -1,0 +1,147 @@
+"""Stable-Baselines3's solvers on lending, plain and with the Bisimulator's callback: both groups' recalls.
+
+    python benchmarks/solvers.py [--solvers ppo,dqn,trpo] [--seeds 5] [--steps 400000] [--out runs/solvers]
+
+Each training is one file of results; what is there is not trained again. The last lines are the table of docs/sb3.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import QRDQN, TRPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+import bisimulator
+from bisimulator.adapters.sb3 import BisimulatorCallback, BisimulatorVecEnv, StretchedInputs, as_policy
+
+EPISODES = 5
+COLUMNS = ("average_return", "credit_gap", "recall_g1", "recall_g2", "recall_gap")
+STRETCHED = {"features_extractor_class": StretchedInputs}
+
+
+def annealed(rate: float) -> Any:
+    return lambda remaining: rate * remaining
+
+
+def actor_critic(**more: Any) -> dict[str, Any]:
+    return {"policy_kwargs": {**STRETCHED, "net_arch": {"pi": [256], "vf": [256]}}, **more}
+
+
+def value_based(**more: Any) -> dict[str, Any]:
+    """The paper's hyperparameters, as `bisimulator.learn.dqn`: 64 decisions, then 4 gradient steps."""
+    return {
+        "policy_kwargs": {**STRETCHED, "net_arch": [256], "activation_fn": torch.nn.Tanh},
+        "learning_rate": annealed(5e-5),
+        "buffer_size": 10_000,
+        "learning_starts": 512,
+        "batch_size": 512,
+        "train_freq": 8,
+        "gradient_steps": 4,
+        "target_update_interval": 640,
+        "exploration_fraction": 0.5,
+        **more,
+    }
+
+
+# what is not here is Stable-Baselines3's default; 8 copies of the environment
+SOLVERS: dict[str, tuple[type[BaseAlgorithm], dict[str, Any]]] = {
+    "ppo": (
+        PPO,
+        actor_critic(
+            learning_rate=annealed(5e-5),
+            n_steps=64,
+            batch_size=64,
+            n_epochs=5,
+            ent_coef=0.01,
+            clip_range_vf=0.2,
+        ),
+    ),
+    "a2c": (A2C, actor_critic(n_steps=64)),
+    "trpo": (TRPO, actor_critic(n_steps=64, batch_size=64)),
+    "dqn": (DQN, value_based(exploration_final_eps=0.05)),
+    "qrdqn": (QRDQN, value_based(exploration_final_eps=0.05)),
+}
+
+
+def train(solver: str, fair: bool, seed: int, steps: int, settings: dict[str, Any]) -> dict[str, float]:
+    """Train one model and evaluate it greedily."""
+    kind, options = SOLVERS[solver]
+    venv = BisimulatorVecEnv("lending", 8)
+    model = kind("MlpPolicy", venv, seed=seed, device="cpu", **options)
+    callback = BisimulatorCallback(**settings) if fair else None
+    start = time.perf_counter()
+    model.learn(steps, callback=callback)
+    seconds = time.perf_counter() - start
+    env = venv.envs.env  # with omega, where it was learned
+    result = bisimulator.evaluate(env, as_policy(model), episodes=EPISODES, seeds=[seed])
+    told = callback.corrector.describe() if callback and callback.corrector else {}
+    values = {name: result.summary[name][0] for name in COLUMNS}
+    return {**values, "seconds": seconds, **told, "omega": np.asarray(env.params.omega).tolist()}
+
+
+def table(results: dict[tuple[str, bool], list[dict[str, float]]]) -> str:
+    lines = [
+        "| solver | | return | credit gap | recall 1 / 2 | lowest recall of a seed | recall gap | gap, worst seed |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for (solver, fair), runs in results.items():
+        of = {name: np.array([run[name] for run in runs]) for name in COLUMNS}
+        lowest = np.minimum(of["recall_g1"], of["recall_g2"]).min()
+        gap = of["recall_gap"]
+        worst = gap.max() if fair else gap.min()
+        lines.append(
+            f"| {SOLVERS[solver][0].__name__} | {'callback' if fair else 'plain'} | {of['average_return'].mean():.0f} "
+            f"| {of['credit_gap'].mean():.2f} | {of['recall_g1'].mean():.3f} / {of['recall_g2'].mean():.3f} "
+            f"| {lowest:.3f} | {gap.mean():.3f} | {worst:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def main(
+    solvers: str = "ppo,dqn,trpo",
+    seeds: int = 5,
+    first_seed: int = 0,
+    steps: int = 400_000,
+    out: Path = Path("runs/solvers"),
+    variants: str = "plain,callback",
+    settings: dict[str, Any] | None = None,
+) -> None:
+    torch.set_num_threads(1)
+    out.mkdir(parents=True, exist_ok=True)
+    results: dict[tuple[str, bool], list[dict[str, float]]] = {}
+    for solver in solvers.split(","):
+        for variant in variants.split(","):
+            for seed in range(first_seed, first_seed + seeds):
+                path = out / f"{solver}-{variant}-{steps}-{seed}.json"
+                if not path.exists():
+                    done = train(solver, variant == "callback", seed, steps, settings or {})
+                    unfinished = path.with_suffix(".part")
+                    unfinished.write_text(json.dumps(done, indent=2))
+                    unfinished.replace(path)
+                run = json.loads(path.read_text())
+                results.setdefault((solver, variant == "callback"), []).append(run)
+                shown = "  ".join(f"{name} {run[name]:.3f}" for name in COLUMNS)
+                print(f"{solver:6} {variant:9} seed {seed:3}  {shown}  {run['seconds']:.0f} s", flush=True)
+    print(table(results))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--solvers", default="ppo,dqn,trpo", help=f"of {', '.join(SOLVERS)}")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=400_000, help="of training, for each seed")
+    parser.add_argument("--out", type=Path, default=Path("runs/solvers"), help="folder of the results")
+    parser.add_argument("--variants", default="plain,callback")
+    parser.add_argument("--settings", type=json.loads, default=None, help='of the callback, as {"alpha": 3}')
+    main(**vars(parser.parse_args()))

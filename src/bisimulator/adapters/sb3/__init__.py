@@ -1,0 +1,13 @@
+"""The Bisimulator with Stable-Baselines3's solvers, unmodified (extra `sb3`)."""
+
+import importlib.util
+
+if importlib.util.find_spec("stable_baselines3") is None:
+    raise ImportError("Stable-Baselines3 is not installed; pip install 'bisimulator[sb3]' brings it")
+
+from bisimulator.adapters.sb3.callback import BisimulatorCallback
+from bisimulator.adapters.sb3.policy import StretchedInputs, as_policy
+from bisimulator.adapters.sb3.saving import load, save
+from bisimulator.adapters.sb3.vec_env import BisimulatorVecEnv
+
+__all__ = ["BisimulatorCallback", "BisimulatorVecEnv", "StretchedInputs", "as_policy", "load", "save"]

@@ -1,0 +1,81 @@
+"""A world of the tests with continuous observations: three groups alike in ability, one score that does not show it.
+
+People come back; accepted ones rise when they succeed and fall when they fail. The score is ability with noise, lowered
+for the second and third group; two more features say the same with more noise. Nobody's group is observed.
+"""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+GROUPS = 3
+SHIFT = np.array([0.0, 1.0, 2.0])  # how much a group's score understates ability
+SHARE = (0.7, 0.2, 0.1)  # what scores mean is learned from the first group, the largest
+NOISE = np.array([0.2, 3.0, 3.0])  # of the score and of the two other features
+
+
+class Applicants(gymnasium.Env):
+    """The observation parameters, one a group, are added to the group's scores."""
+
+    num_groups = GROUPS
+    observation_params_bounds = (0.0, 3.0)
+
+    def __init__(self, people: int = 100, horizon: int = 200):
+        self.observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float32)
+        self.action_space = spaces.Discrete(2)
+        self.people, self.horizon = people, horizon
+        self.observation_params = np.zeros((GROUPS, 1))
+
+    def set_observation_params(self, values: Any) -> None:
+        self.observation_params = np.array(values, float).reshape(GROUPS, 1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.ability = self.np_random.normal(0.5, 1, self.people)
+        self.group = self.np_random.choice(GROUPS, self.people, p=SHARE)
+        self.noise = self.np_random.normal(size=(self.horizon + 1, 3))
+        self.coming = self.np_random.integers(self.people, size=self.horizon + 1)
+        self.luck = self.np_random.random(self.horizon)
+        self.t = 0
+        return self._show(self.coming[0]), {}
+
+    def step(self, action):
+        who, t = self.coming[self.t], self.t
+        succeeds = bool(self.luck[t] < 1 / (1 + np.exp(-2 * self.ability[who])))
+        reward = 0.0
+        if action == 1:
+            reward = 1.0 if succeeds else -1.0
+            self.ability[who] += 0.1 * reward
+        info = {"group": int(self.group[who]), "qualified": succeeds}
+        self.t += 1
+        info["next_self_observation"] = self._show(who)
+        return self._show(self.coming[self.t]), reward, False, self.t >= self.horizon, info
+
+    def _show(self, who):
+        shown = np.full(3, self.ability[who])
+        shown[0] += self.observation_params[self.group[who], 0] - SHIFT[self.group[who]]
+        return (shown + NOISE * self.noise[self.t]).astype(np.float32)
+
+
+def fare(act, episodes: int = 10, seed: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    """Approval rate and mean reward of a decision of each group, under act(observations) -> actions.
+
+    The episodes run side by side.
+    """
+    envs = [Applicants() for _ in range(episodes)]
+    obs = np.stack([env.reset(seed=seed + i)[0] for i, env in enumerate(envs)])
+    rows = []
+    for _ in range(envs[0].horizon):
+        actions = np.asarray(act(obs))
+        steps = [env.step(int(a)) for env, a in zip(envs, actions, strict=True)]
+        rows += [(s[4]["group"], a, s[1]) for s, a in zip(steps, actions, strict=True)]
+        obs = np.stack([s[0] for s in steps])
+    group, action, reward = np.array(rows).T
+    counts = np.bincount(group.astype(int), minlength=GROUPS)
+    return tuple(np.bincount(group.astype(int), x, GROUPS) / counts for x in (action, reward))
+
+
+def gap(values: np.ndarray) -> float:
+    return float(values.max() - values.min())

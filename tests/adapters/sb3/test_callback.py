@@ -1,0 +1,187 @@
+"""The callback with unmodified solvers: which rewards they learn from, and with which environments it works."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from sb3_contrib import QRDQN, TRPO
+from stable_baselines3 import A2C, DQN, PPO, SAC
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
+
+from bisimulator.adapters import WithGroups
+from bisimulator.adapters.sb3 import BisimulatorCallback
+from tests.adapters.applicants import Applicants
+
+SMALL = {"hidden": (8,), "dynamics_steps": 0, "learning_rate": 0.05}
+PPO_OPTIONS = {"n_steps": 16, "batch_size": 16, "n_epochs": 1}
+OFF_POLICY = {"learning_starts": 16, "batch_size": 16, "train_freq": 4, "buffer_size": 200}
+SOLVERS = {
+    PPO: PPO_OPTIONS,
+    A2C: {"n_steps": 8},
+    TRPO: {"n_steps": 16, "batch_size": 16},
+    DQN: OFF_POLICY,
+    QRDQN: OFF_POLICY,
+}
+
+
+def make(kind, venv, policy="MlpPolicy", **options):
+    return kind(policy, venv, seed=0, device="cpu", **(SOLVERS[kind] | options))
+
+
+class Rollouts(BaseCallback):
+    """Keeps a copy of each rollout as the solver sees it."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept = []
+
+    def _on_step(self):
+        return True
+
+    def _on_rollout_end(self):
+        buffer = self.model.rollout_buffer
+        names = ("observations", "actions", "rewards", "advantages", "returns", "values", "episode_starts")
+        kept = {name: getattr(buffer, name).copy() for name in names}
+        self.kept.append(
+            kept | {"last": self.locals["values"].numpy().ravel(), "dones": self.locals["dones"]}
+        )
+
+
+def gae(rollout, gamma, lam):
+    """Advantages by the definition: sum of (gamma lambda)^l delta."""
+    values = np.vstack([rollout["values"], rollout["last"][None]])
+    going_on = 1.0 - np.vstack([rollout["episode_starts"][1:], rollout["dones"][None]])
+    delta = rollout["rewards"] + gamma * going_on * values[1:] - values[:-1]
+    out, carry = np.zeros_like(delta), 0.0
+    for t in reversed(range(len(delta))):
+        out[t] = carry = delta[t] + gamma * lam * going_on[t] * carry
+    return out
+
+
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_every_solver_learns_with_it(kind, venv):
+    model, callback = make(kind, VecMonitor(venv)), BisimulatorCallback(batch=64, every=32, **SMALL)
+    before = [p.detach().clone() for p in model.policy.parameters()]
+    model.learn(192, callback=callback)
+    assert callback.corrector.updates > 2
+    assert abs(callback.corrector.state.phi.biases[-1]).max() > 0
+    assert any((a != b).any() for a, b in zip(before, model.policy.parameters(), strict=True))
+    assert callback.corrector.config.alpha == (1.5 if kind in (DQN, QRDQN) else 5.0)
+
+
+def test_a_rollout_is_corrected_with_the_phi_that_learned_from_it_before_advantages(venv):
+    plain, fair = Rollouts(), Rollouts()
+    make(PPO, venv).learn(64, callback=plain)
+    model, callback = make(PPO, venv), BisimulatorCallback(batch=64, **SMALL)
+    model.learn(64, callback=[callback, fair])
+    seen, wanted = fair.kept[0], plain.kept[0]
+    np.testing.assert_array_equal(seen["observations"], wanted["observations"])
+    obs = seen["observations"].reshape(64, -1)
+    extra = callback.corrector.correction(obs, seen["actions"].reshape(64), obs[:, 1:3].argmax(1))
+    assert abs(extra).max() > 0.01
+    np.testing.assert_allclose(seen["rewards"], wanted["rewards"] + extra.reshape(16, 4), rtol=1e-5)
+    np.testing.assert_allclose(wanted["advantages"], gae(wanted, 0.99, 0.95), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(seen["advantages"], gae(seen, 0.99, 0.95), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(seen["returns"], seen["advantages"] + seen["values"], rtol=1e-5)
+
+
+def test_with_alpha_0_nothing_changes(venv):
+    """The solver's random numbers and its data are left alone."""
+    plain = make(PPO, venv).learn(128)
+    fair = make(PPO, venv).learn(128, callback=BisimulatorCallback(alpha=0.0, batch=64, **SMALL))
+    for a, b in zip(plain.policy.parameters(), fair.policy.parameters(), strict=True):
+        np.testing.assert_array_equal(a.detach(), b.detach())
+
+
+def test_it_learns_from_rewards_as_the_environment_gave_them(venv):
+    """At a truncation Stable-Baselines3 adds a value to the reward; the correction must not see that."""
+    model, callback = make(PPO, venv, n_steps=32), BisimulatorCallback(batch=128, **SMALL)
+    model.learn(128, callback=callback)  # an episode of 30 steps ends in it
+    assert set(np.unique(callback.corrector._reward)) <= {-1.0, 0.0, 1.0}
+
+
+def test_normalised_environments(venv):
+    """phi sees what the environment showed; its correction is normalised as the rewards are."""
+    normalised, fair = VecNormalize(venv, clip_reward=1e9), Rollouts()
+    model, callback = make(PPO, normalised), BisimulatorCallback(batch=64, **SMALL)
+    model.learn(64, callback=[callback, fair])
+    corrector = callback.corrector
+    assert 0 <= corrector._rows.min() <= corrector._rows.max() <= 1
+    assert set(np.unique(corrector._reward)) <= {-1.0, 0.0, 1.0}
+    plain, again = (
+        Rollouts(),
+        VecNormalize(type(venv)("lending", 4, population=20, horizon=30), clip_reward=1e9),
+    )
+    make(PPO, again).learn(64, callback=plain)
+    extra = (fair.kept[0]["rewards"] - plain.kept[0]["rewards"]).reshape(-1)
+    shown = corrector._rows  # the ring holds exactly this rollout, in the order of time
+    wanted = corrector.correction(shown, corrector._action, corrector._group)
+    np.testing.assert_allclose(extra * np.sqrt(again.ret_rms.var + 1e-8), wanted, rtol=1e-3, atol=1e-5)
+
+
+class Nested(gymnasium.Wrapper):
+    """Applicants with dict observations and two decisions at once."""
+
+    def __init__(self):
+        super().__init__(Applicants(horizon=20))
+        free = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+        self.observation_space = spaces.Dict({"score": spaces.Box(-9, 9, (1,), np.float32), "rest": free})
+        self.action_space = spaces.MultiDiscrete([2, 3])
+
+    def show(self, obs):
+        return {"score": obs[:1].clip(-9, 9), "rest": obs[1:]}
+
+    def reset(self, **options):
+        obs, info = self.env.reset(**options)
+        return self.show(obs), info
+
+    def step(self, action):
+        obs, *rest, info = self.env.step(int(action[0]))
+        return self.show(obs), *rest, {"group": info["group"]}
+
+
+@pytest.mark.parametrize("kind", [PPO, A2C])
+def test_dict_observations_and_several_decisions_at_once(kind):
+    callback = BisimulatorCallback(batch=32, score="score", **SMALL)
+    make(kind, DummyVecEnv([Nested] * 2), "MultiInputPolicy").learn(64, callback=callback)
+    assert callback.corrector.updates > 0
+    assert callback.corrector.encoding.num_actions == 6
+
+
+def test_dict_observations_in_a_replay_buffer():
+    class OneDecision(Nested):
+        def __init__(self):
+            super().__init__()
+            self.action_space = spaces.Discrete(2)
+
+        def step(self, action):
+            return super().step([action])
+
+    callback = BisimulatorCallback(batch=32, score="score", every=16, **SMALL)
+    make(DQN, DummyVecEnv([OneDecision] * 2), "MultiInputPolicy").learn(96, callback=callback)
+    assert callback.corrector.updates > 0
+
+
+def test_going_on_learning_keeps_what_was_learned(venv):
+    model, callback = make(DQN, venv), BisimulatorCallback(batch=32, every=16, **SMALL)
+    model.learn(96, callback=callback)
+    corrector, updates = callback.corrector, callback.corrector.updates
+    model.learn(96, callback=callback, reset_num_timesteps=False)
+    assert callback.corrector is corrector
+    assert corrector.updates > updates
+
+
+def test_refusals(venv):
+    with pytest.raises(TypeError, match=r"no parameter 'alhpa'\. Did you mean 'alpha'"):
+        BisimulatorCallback(alhpa=1)
+    with pytest.raises(ValueError, match="gauge must be one of"):
+        BisimulatorCallback(gauge="none")
+    without = DummyVecEnv([lambda: gymnasium.make("CartPole-v1")])
+    with pytest.raises(ValueError, match="does not say how many groups"):
+        make(A2C, without).learn(16, callback=BisimulatorCallback())
+    with pytest.raises(ValueError, match=r"info has no 'group'.*WithGroups"):
+        make(A2C, without).learn(16, callback=BisimulatorCallback(num_groups=2))
+    swinging = WithGroups(gymnasium.make("Pendulum-v1"), group=lambda obs: 0, num_groups=2)
+    with pytest.raises(ValueError, match="continuous decisions"):
+        SAC("MlpPolicy", swinging, device="cpu").learn(16, callback=BisimulatorCallback())
