@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bisimulator
-from bisimulator.envs import lending, lending_params
+from bisimulator import policies
+from bisimulator.envs import lending, lending_params, waves
 from bisimulator.envs.lending import DEFAULTED, GROUP, OBSERVED, REPAID, TRUE
 
 POPULATION, STEPS = 4, 25
@@ -147,11 +148,21 @@ def test_ten_groups_are_discretised_normals():
     np.testing.assert_allclose(params.group_probs, 0.1)
 
 
-def test_every_visit_number_comes_once_and_in_order():
-    visitor = jnp.array([2, 0, 2, 2, 1, 0])
-    order, rank = lending._by_visit_number(visitor)
-    assert rank.tolist() == [0, 0, 1, 2, 0, 1]
-    assert order.tolist() == [0, 1, 4, 2, 5, 3]
+def test_who_comes_more_often_than_there_are_waves_is_still_served_in_order(monkeypatch):
+    """The rare way and the usual one decide the same, whatever is left for it."""
+    env = bisimulator.make("lending", population=20, horizon=200, omega=[(0.5, 1.0), (1.0, 0.25)])
+    act, key = policies.thresholds((3, 2)).bind(env), jax.random.key(4)
+
+    def episode():
+        planned = jax.jit(lambda key: lending.plan(key, env.params, 200))(key)
+        return planned, jax.jit(lambda planned: lending.play(planned, act, env.params))(planned)
+
+    usual, expected = episode()
+    assert usual.waves.late_count == 0
+    monkeypatch.setattr(waves, "number_of_waves", lambda visits, people: 7)
+    rare, found = episode()
+    assert rare.waves.late_count > 50
+    jax.tree.map(np.testing.assert_array_equal, found, expected)
 
 
 WRONG = [

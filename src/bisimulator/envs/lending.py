@@ -124,6 +124,7 @@ def crowd(state: State) -> Crowd:
 
 Act = Callable[[Key[Array, ""], Float[Array, "B D"]], Int[Array, "B"]]
 
+
 class Visits(eqx.Module):
     """All that is random in an episode but the policy: who is there, who comes when, who would repay."""
 
@@ -167,7 +168,9 @@ def play(visits: Visits, act: Act, params: Params) -> tuple[Decisions, State]:
         return i + 1, people, before.at[which].set(person), actions.at[which].set(action)
 
     turns = jnp.arange(waves.visits.shape[0])
-    people, decided = jax.lax.scan(lambda people, now: visit(people, *now), visits.people, (waves.visits, turns))
+    people, decided = jax.lax.scan(
+        lambda people, now: visit(people, *now), visits.people, (waves.visits, turns)
+    )
     before, action = (x.reshape(-1, *x.shape[2:]).at[waves.place].get(mode="clip") for x in decided)
     start = (jnp.int32(0), people, before, action)
     _, people, before, action = jax.lax.while_loop(lambda c: c[0] < waves.late_count, late_visit, start)
