@@ -129,12 +129,12 @@ def test_wrong_numbers_are_refused_before_use(build):
 
 
 def test_the_registered_threshold_is_where_a_decision_pays():
-    """lending: P[c] > .5 first at 3; with conscientiousness (P[c] + .55) / 2 > .5 first at 2; college: 6.
+    """lending: P[c] > .5 first at 3, also where conscientiousness, which no score tells, matters; college: 6.
 
     Where nothing pays, nobody is accepted.
     """
     rule = registry.lookup("method", "threshold")
-    assert rule.policy(ENV).levels.tolist() == [3, 3]
-    assert rule.policy(bisimulator.make("college")).levels.tolist() == [6, 6]
-    assert rule.policy(bisimulator.make("lending", repayment=[0.4] * 7)).levels.tolist() == [7, 7]
-    assert rule.policy(bisimulator.make("lending-conscientiousness")).levels.tolist() == [2, 2]
+    assert rule.build(rule.config, ENV).levels.tolist() == [3, 3]
+    assert rule.build(rule.config, bisimulator.make("college")).levels.tolist() == [6, 6]
+    assert rule.build(rule.config, bisimulator.make("lending", repayment=[0.4] * 7)).levels.tolist() == [7, 7]
+    assert rule.build(rule.config, bisimulator.make("lending-conscientiousness")).levels.tolist() == [3, 3]

@@ -49,6 +49,13 @@ class Params(Protocol):
     def num_scores(self) -> int: ...
     @property
     def observation_size(self) -> int: ...
+    @property
+    def chance(self) -> Float[Array, "G C"]:
+        """Probability of being qualified at each true score, as far as the score alone tells."""
+
+    @property
+    def stakes(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """The reward of accepting one who is qualified, and one who is not."""
 
 
 class Crowd(eqx.Module):

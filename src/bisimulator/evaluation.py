@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from bisimulator import registry
-from bisimulator.core import Env, Metric, Outcome, Scenario
+from bisimulator.adaptive import Adaptive, episode_with_fits
+from bisimulator.core import Decisions, Env, Metric, Outcome, Scenario, State
 from bisimulator.errors import check_int
 from bisimulator.policies import Clock, Policy, as_policy, with_clock
 from bisimulator.simulate import episode, episode_by_steps, summarise
@@ -75,16 +75,17 @@ def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:
 def _run(
     name: str, scenario: Scenario, params: Any, policy: Policy, keys: Key[Array, "B"], horizon: int
 ) -> Outcome:
-    act = policy.bind(Env(name, scenario, params))
-    # side by side there is no clock, so who needs one goes step by step
-    run = (
-        partial(episode_by_steps, with_clock(scenario))
-        if isinstance(policy, Clock)
-        else partial(episode, scenario)
-    )
+
+    def run(key: Key[Array, ""]) -> tuple[Decisions, State]:
+        if isinstance(policy, Adaptive):
+            return episode_with_fits(scenario, key, policy, params, horizon)
+        act = policy.bind(Env(name, scenario, params))
+        if isinstance(policy, Clock):  # side by side there is no clock, so who needs one goes step by step
+            return episode_by_steps(with_clock(scenario), key, act, params, horizon)
+        return episode(scenario, key, act, params, horizon)
 
     def one(key: Key[Array, ""]) -> Outcome:
-        decisions, state = run(key, act, params, horizon)
+        decisions, state = run(key)
         return summarise(decisions, state, scenario, params)
 
     return jax.vmap(one)(keys)

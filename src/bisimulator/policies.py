@@ -242,29 +242,31 @@ def as_policy(policy: Any) -> Policy:
 
 
 @dataclasses.dataclass(frozen=True)
+class NoConfig:
+    """Nothing to configure."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Rule:
-    """A method that is nothing but a fixed policy; `policy(env)` makes it for an environment."""
+    """A method that needs no training: `build(config, env)` makes its policy for an environment."""
 
     summary: str
-    policy: Callable[[Env], Policy]
+    build: Callable[[Any, Env], Policy]
+    published: str = ""  # its name in the paper's tables
+    config: Any = NoConfig()
 
 
 def _middle_threshold(env: Env) -> Policy:
-    """The lowest score at which accepting pays in expectation, the same for all groups."""
-    p = env.params
-    if hasattr(p, "repayment"):
-        chance = np.asarray(p.repayment)
-        if p.conscientiousness is not None:
-            chance = (chance + float(p.conscientiousness[0])) / 2
-        profit = (p.group_probs @ (chance * p.reward_repaid + (1 - chance) * p.reward_default)) > 1e-6
-    else:
-        profit = p.success * p.rewards[0] + (1 - p.success) * p.rewards[1] > 1e-6
+    """The lowest score at which accepting pays as far as the score alone tells, the same for all groups."""
+    p, (gain, loss) = env.params, env.params.stakes
+    profit = p.group_probs @ (p.chance * gain + (1 - p.chance) * loss) > 1e-6
     level = int(np.argmax(profit)) if np.any(profit) else len(profit)
     return thresholds((level,) * env.num_groups)
 
 
-ACCEPT_ALL = Rule("Accept everybody", lambda env: accept_all())
-REJECT_ALL = Rule("Reject everybody", lambda env: reject_all())
+ACCEPT_ALL = Rule("Accept everybody", lambda config, env: accept_all())
+REJECT_ALL = Rule("Reject everybody", lambda config, env: reject_all())
 THRESHOLD = Rule(
-    "Accept where a single decision is expected to pay, the same score for all groups", _middle_threshold
+    "Accept where the score alone says that a single decision pays, the same for all groups",
+    lambda config, env: _middle_threshold(env),
 )

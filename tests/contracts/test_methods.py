@@ -23,7 +23,8 @@ LEARNED = [name for name in registry.METHODS if isinstance(registry.lookup("meth
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_decides_in_every_environment(name, scenario):
     env = bisimulator.make(scenario, population=6, horizon=5)
-    act = registry.lookup("method", name).policy(env).bind(env)
+    rule = registry.lookup("method", name)
+    act = rule.build(rule.config, env).bind(env)
     obs = env.observe(env.reset(jax.random.key(0)))
     for batch in (obs, jnp.stack([obs] * 3), jnp.zeros((2, 3, env.observation_size))):
         actions = act(jax.random.key(1), batch)

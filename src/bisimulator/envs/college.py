@@ -73,6 +73,14 @@ class Params(eqx.Module):
     def observation_size(self) -> int:
         return self.num_groups + 1
 
+    @property
+    def chance(self) -> Float[Array, "G C"]:
+        return jnp.broadcast_to(self.success, (self.num_groups, self.num_scores))
+
+    @property
+    def stakes(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return self.rewards[0], self.rewards[1]
+
 
 class State(eqx.Module):
     people: Float[Array, "N 5"]

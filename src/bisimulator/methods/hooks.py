@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bisimulator.core import Env, Scenario
+from bisimulator.policies import NoConfig
 from bisimulator.simulate import Act
 
 
@@ -87,18 +88,13 @@ class Plain(Method):
 
 
 @dataclasses.dataclass(frozen=True)
-class NoConfig:
-    """Nothing to configure."""
-
-
-@dataclasses.dataclass(frozen=True)
 class LearnedMethod:
     """What a method's file registers: a solver by name, and hooks made from a configuration and an environment."""
 
     summary: str
     published: str  # its name in the paper's tables, or ""
     solver: str  # "ppo" or "dqn"
-    config: Any = NoConfig()
+    config: Any = NoConfig()  # noqa: RUF009 (frozen)
     build: Callable[[Any, Env], Method] = lambda config, env: Plain()
 
 

@@ -64,7 +64,7 @@ def rule_policy(name: str, env: Env) -> Policy:
     if not isinstance(method, Rule):
         rules = [known for known in registry.METHODS if isinstance(registry.lookup("method", known), Rule)]
         raise ValueError(f"{name!r} has to be trained first; simulate takes one of {', '.join(rules)}")
-    return method.policy(env)
+    return method.build(method.config, env)
 
 
 def per_group_table(summaries: Mapping[str, Summary], groups: int) -> Table:

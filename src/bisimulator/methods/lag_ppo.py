@@ -1,0 +1,94 @@
+"""Lag-PPO (Satija et al. 2023): PPO under the demographic-parity constraint |J_i - J_j| <= epsilon, by dual ascent.
+
+Every group has its own reward stream (the reward of decisions on its people) and value head. With i and j the groups
+of the highest and the lowest return,
+    A = A_r - lambda (A_i - A_j),    lambda <- max(0, lambda + eta (J_i - J_j - epsilon)).
+J_g is the reward per decision on group g, averaged over the last batches. For two groups i, j are just these two.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from bisimulator.core import Env
+from bisimulator.errors import check_real
+from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standardise
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What was tried is in benchmarks/tuning.csv; the authors give a method, not values for these scenarios."""
+
+    epsilon: float = 0.05  # difference of rewards per decision that is allowed
+    eta: float = 0.01  # step of the dual ascent, per update
+    most: float = 1.0  # lambda stays below this
+    memory: float = 0.9  # how much of the earlier batches J remembers
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "eta", "most"):
+            check_real(name, getattr(self, name), least=0)
+        check_real("memory", self.memory, least=0, most=1)
+
+
+class State(eqx.Module):
+    reward: Float[Array, "G"]  # remembered sums
+    decisions: Float[Array, "G"]
+    dual: Float[Array, ""]  # lambda
+
+    @property
+    def returns(self) -> Float[Array, "G"]:
+        return self.reward / jnp.maximum(self.decisions, 1e-6)
+
+
+@dataclasses.dataclass(frozen=True)
+class Lagrangian(Method):
+    config: Config
+    num_groups: int
+
+    def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
+        return State(jnp.zeros(self.num_groups), jnp.zeros(self.num_groups), jnp.float32(0))
+
+    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, Any]:
+        c = self.config
+        of_group = jax.nn.one_hot(batch.group, self.num_groups)
+        after = State(
+            reward=c.memory * state.reward + (of_group * batch.reward[..., None]).sum((0, 1)),
+            decisions=c.memory * state.decisions + of_group.sum((0, 1)),
+            dual=state.dual,
+        )
+        gap = after.returns.max() - after.returns.min()
+        dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.most)
+        return eqx.tree_at(lambda s: s.dual, after, dual), ()
+
+    def num_streams(self, env: Env) -> int:
+        return env.num_groups
+
+    def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
+        return jax.nn.one_hot(batch.group, self.num_groups) * batch.reward[..., None]
+
+    def advantage(self, state: State, advantages: Float[Array, "B 1+K"], extras: Any) -> Float[Array, "B"]:
+        of_group = advantages[:, 1:]
+        high, low = state.returns.argmax(), state.returns.argmin()
+        return standardise(advantages[:, 0] - state.dual * (of_group[:, high] - of_group[:, low]))
+
+    def describe(self, state: State) -> dict[str, Any]:
+        return {"lambda": state.dual, "group_rewards": state.returns}
+
+
+def build(config: Config, env: Env) -> Lagrangian:
+    return Lagrangian(config, env.num_groups)
+
+
+LAG_PPO = LearnedMethod(
+    summary="PPO under a demographic-parity constraint on the groups' returns, by dual ascent",
+    published="Lag-PPO",
+    solver="ppo",
+    config=Config(),
+    build=build,
+)

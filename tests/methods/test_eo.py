@@ -1,0 +1,49 @@
+"""EO: equal recalls to the digit, and no equal-recall policy earns more."""
+
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.optimize import linprog
+
+import bisimulator
+from bisimulator.adaptive import Counts
+from bisimulator.methods.eo import Config, build, equal_recall
+
+SHARES = hnp.arrays(np.float32, (3, 4), elements=st.floats(0.0625, 1, width=32))
+
+
+@given(SHARES, SHARES, st.floats(0.5, 2), st.floats(-4, -0.25))
+def test_recalls_are_equal_and_linear_programming_finds_nothing_better(people, chance, gain, loss):
+    policy = np.asarray(
+        equal_recall(Counts(jnp.asarray(people), jnp.asarray(chance)), jnp.float32(gain), jnp.float32(loss))
+    )
+    qualified, profit = people * chance, people * (chance * gain + (1 - chance) * loss)
+    recall = (policy * qualified).sum(1) / qualified.sum(1)
+    assert np.ptp(recall) < 1e-4
+    # variables: the acceptance at every group and score, and the common recall
+    equal = np.zeros((3, 13))
+    for g in range(3):
+        equal[g, 4 * g : 4 * g + 4] = qualified[g] / qualified[g].sum()
+        equal[g, -1] = -1
+    best = linprog(np.append(-profit.ravel(), 0), A_eq=equal, b_eq=np.zeros(3), bounds=(0, 1))
+    assert (policy * profit).sum() >= -best.fun - 1e-3
+
+
+def test_at_least_one_score_is_randomised_in_lending():
+    """Two groups with different distributions cannot have equal recalls by whole scores."""
+    env = bisimulator.make("lending")
+    policy = np.asarray(equal_recall(Counts(env.params.initial, env.params.chance), *env.params.stakes))
+    assert ((policy > 0) & (policy < 1)).sum() == 1
+
+
+def test_fitted_again_and_again_the_recalls_stay_closer_than_fitted_once():
+    env = bisimulator.make("lending", population=300, horizon=3000)
+    once, always = (
+        bisimulator.evaluate(env, build(Config(every=every), env), seeds=4, episodes=2).summary["recall_gap"][
+            0
+        ]
+        for every in (0, 100)
+    )
+    assert always < once
