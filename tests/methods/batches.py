@@ -1,0 +1,28 @@
+"""Batches of decisions for the tests of methods."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from bisimulator.methods.hooks import Transitions
+
+
+def random_batch(seed, steps=12, copies=3, groups=2, ends=0.1):
+    """Decisions (T, E) without meaning, some of which end an episode."""
+    rng = np.random.default_rng(seed)
+    shape = (steps, copies)
+    ended = rng.random(shape) < ends
+    terminated = ended & (rng.random(shape) < 0.5)
+    action = rng.integers(0, 2, shape)
+    qualified = rng.random(shape) < 0.6
+    obs = rng.random((*shape, groups + 1)).astype(np.float32)
+    return Transitions(
+        obs=jnp.asarray(obs),
+        action=jnp.asarray(action),
+        reward=jnp.asarray(np.where(action == 1, np.where(qualified, 1.0, -1.0), 0.0), jnp.float32),
+        next_obs=jnp.asarray(obs),
+        terminated=jnp.asarray(terminated),
+        truncated=jnp.asarray(ended & ~terminated),
+        group=jnp.asarray(rng.integers(0, groups, shape)),
+        qualified=jnp.asarray(qualified),
+        next_self_obs=jnp.asarray(obs),
+    )

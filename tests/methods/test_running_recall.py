@@ -1,0 +1,49 @@
+"""Running recalls against a plain loop over decisions."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bisimulator.methods.running_recall import recall_gap, running_gaps
+from tests.methods.batches import random_batch
+
+
+def slow_gap(counts):
+    recalls = [accepted / qualified for qualified, accepted in counts if qualified]
+    return max(recalls) - min(recalls) if len(recalls) > 1 else 0.0
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_gaps_before_and_after_every_decision(seed, groups):
+    batch = random_batch(seed, steps=40, copies=3, groups=groups)
+    counts, before, after = running_gaps(jnp.zeros((3, groups, 2)), batch)
+    for copy in range(3):
+        slow = [[0, 0] for _ in range(groups)]
+        for t in range(40):
+            assert before[t, copy] == pytest.approx(slow_gap(slow), abs=1e-6)
+            if batch.qualified[t, copy]:
+                slow[int(batch.group[t, copy])][0] += 1
+                slow[int(batch.group[t, copy])][1] += int(batch.action[t, copy] == 1)
+            assert after[t, copy] == pytest.approx(slow_gap(slow), abs=1e-6)
+            if batch.terminated[t, copy] or batch.truncated[t, copy]:
+                slow = [[0, 0] for _ in range(groups)]
+        np.testing.assert_array_equal(counts[copy], slow)
+
+
+def test_two_batches_are_one_long_batch():
+    batch = random_batch(7, steps=20)
+    whole = running_gaps(jnp.zeros((3, 2, 2)), batch)
+    first, second = (
+        jax.tree.map(lambda x, part=part: x[part], batch) for part in (slice(0, 9), slice(9, 20))
+    )
+    counts, _, after = running_gaps(jnp.zeros((3, 2, 2)), first)
+    counts, _, later = running_gaps(counts, second)
+    np.testing.assert_array_equal(counts, whole[0])
+    np.testing.assert_array_equal(jnp.concatenate([after, later]), whole[2])
+
+
+def test_a_gap_needs_two_groups():
+    assert recall_gap(jnp.zeros((1, 3, 2))).tolist() == [0]
+    assert recall_gap(jnp.array([[[4.0, 3.0], [0.0, 0.0]]])).tolist() == [0]
