@@ -154,10 +154,28 @@ def test_help_says_what_a_hyperparameter_means_and_what_it_is_by_default(capsys)
     assert "--method.alpha" in help_of(["train", "lending", "dqn-bisimulator", "--help"], capsys)
 
 
+def test_a_rule_is_evaluated_and_kept_with_its_options(tmp_path, capsys):
+    small = [
+        "--seeds",
+        "2",
+        "--episodes",
+        "1",
+        "--set",
+        "population=20",
+        "horizon=30",
+        "--out",
+        str(tmp_path),
+    ]
+    assert cli.main(["train", "lending", "max-util", "--method.knows", "seen", *small]) == 0
+    assert "max-util" in capsys.readouterr().out
+    (config,) = tmp_path.rglob("config.json")
+    assert json.loads(config.read_text())["config"] == {"knows": "seen", "every": 100}
+
+
 WRONG = [
     (["train", "lending", "ppo-bisimulatr"], ["Unknown method 'ppo-bisimulatr'", "'ppo-bisimulator'"]),
     (["train", "lendin", "ppo"], ["Unknown environment 'lendin'", "'lending'"]),
-    (["train", "lending", "accept-all"], ["needs no training", "bisimulator simulate SCENARIO accept-all"]),
+    (["train", "lending", "max-util", "--method.every", "-1"], ["every must be at least 0, got -1"]),
     (["train", "lending", "ppo", "--seeds", "0"], ["seeds must be at least 1, got 0"]),
     (["train", "lending", "ppo", "--steps", "3"], ["steps must be at least 512, got 3"]),
     (["train", "lending", "ppo", "--episodes", "0"], ["episodes must be at least 1, got 0"]),

@@ -13,17 +13,17 @@ from bisimulator.commands.settings import Settings, parse_settings
 
 
 def make_train(method_name: str) -> Callable[..., None]:
-    """`train` with the options of one method, so that --help shows them with their defaults."""
+    """`train` with the options of one method, so that --help shows them with their defaults.
+
+    A rule has nothing to train and no solver; it is evaluated and kept like the others.
+    """
     from bisimulator import registry
     from bisimulator.learn.trainer import SOLVERS
     from bisimulator.methods.hooks import LearnedMethod
+    from bisimulator.policies import NoConfig
 
     entry = registry.lookup("method", method_name)
-    if not isinstance(entry, LearnedMethod):
-        raise ValueError(
-            f"{method_name!r} needs no training; try: bisimulator simulate SCENARIO {method_name}"
-        )
-    solver_type = SOLVERS[entry.solver][1]
+    solver_type = SOLVERS[entry.solver][1] if isinstance(entry, LearnedMethod) else NoConfig
 
     def train(
         scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
@@ -34,6 +34,8 @@ def make_train(method_name: str) -> Callable[..., None]:
         steps: int = 400_000,
         episodes: int = 5,
         greedy: bool = True,
+        curve_every: int = 10_000,
+        curve_episodes: int = 5,
         settings: Settings = (),
         out: Path = Path("runs"),
     ) -> None:
@@ -48,6 +50,8 @@ def make_train(method_name: str) -> Callable[..., None]:
           steps: environment steps of training per seed.
           episodes: evaluation episodes per seed.
           greedy: evaluate the most probable action; otherwise sampled, as in training.
+          curve_every: steps of training between two evaluations of the learning curve; 0: no curve.
+          curve_episodes: episodes per seed of each of them.
           settings: parameters of the scenario, such as population=500.
           out: folder of the results; a job that is there is not run again, one that stopped is resumed.
         """
@@ -59,8 +63,14 @@ def make_train(method_name: str) -> Callable[..., None]:
                 f"got the options of {method_name!r} for {name!r}; name scenario and method first"
             )
         options = {"seeds": seeds, "steps": steps, "episodes": episodes, "greedy": greedy}
+        options |= {"curve_every": curve_every, "curve_episodes": curve_episodes}
         spec = make_spec(
-            scenario, name, solver=solver, config=method, settings=parse_settings(settings), **options
+            scenario,
+            name,
+            solver=None if solver_type is NoConfig else solver,
+            config=method,
+            settings=parse_settings(settings),
+            **options,
         )
         show_training(spec, out, Console())
 

@@ -28,9 +28,7 @@ class Config:
     a classifier trained once on the records of another cohort, whose scores nobody had raised.
     """
 
-    knows: Knowledge = (
-        "cohort"  # fitted to everybody as they stand, to what was seen so far, or to past records
-    )
+    knows: Knowledge = "cohort"  # what it is fitted to: everybody, what it has seen, or past records
     every: int = 0  # decisions between two trainings; 0: only at the start
 
     def __post_init__(self) -> None:

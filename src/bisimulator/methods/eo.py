@@ -22,9 +22,7 @@ from bisimulator.policies import Rule
 class Config:
     """Choices of what the rule may know. The published numbers are those of a rule fitted once, at the start."""
 
-    knows: Knowledge = (
-        "population"  # fitted to everybody as they stand, to what was seen so far, or to past records
-    )
+    knows: Knowledge = "population"  # what it is fitted to: everybody, what it has seen, or past records
     every: int = 0  # decisions between two fits; 0: only at the start, as the published numbers say
 
     def __post_init__(self) -> None:

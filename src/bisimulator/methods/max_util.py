@@ -20,9 +20,7 @@ from bisimulator.policies import Rule
 class Config:
     """Choices of what the rule may know, not tuned; the authors' rule knows the population."""
 
-    knows: Knowledge = (
-        "population"  # fitted to everybody as they stand, to what was seen so far, or to past records
-    )
+    knows: Knowledge = "population"  # what it is fitted to: everybody, what it has seen, or past records
     every: int = 100  # decisions between two fits; 0: only at the start
 
     def __post_init__(self) -> None:
