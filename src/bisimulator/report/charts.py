@@ -130,7 +130,7 @@ def recalls(scene: Scene) -> Chart:
 
 
 def initial(scene: Scene) -> Chart:
-    table = shares(scene.entries[0].result.spec.make_env())
+    table = shares(scene)
     scores = list(range(table.shape[1]))
     series = [
         {

@@ -40,6 +40,11 @@ def title(column: str) -> str:
     return _WORDS.get(column, column.replace("_", " "))
 
 
+def heading(column: str) -> str:
+    text = title(column)
+    return text[:1].upper() + text[1:]
+
+
 def short_title(column: str) -> str:
     """As narrow as the paper's heads: `social_burden_g2` is "burden g2"."""
     return column.removeprefix("average_").removeprefix("social_").replace("_", " ")

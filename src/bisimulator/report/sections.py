@@ -8,12 +8,13 @@ from typing import Any
 
 from bisimulator import registry
 from bisimulator.report import charts, findings, statistics, tables
-from bisimulator.report.columns import DIGITS, printed, short_title, title
+from bisimulator.report.columns import DIGITS, heading, printed, short_title
 from bisimulator.report.figures.approvals import what
 from bisimulator.report.figures.groups import MANY
 from bisimulator.report.scenes import Entry, Scene
-from bisimulator.report.verdicts import compare_scene
+from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, compare_scene
 
+MARKS = {MATCHED: "✓", BEATEN: "★", MISSED: "✗"}  # a colour alone does not say it to everybody
 ChartList = list[charts.Chart]  # all charts of the page; a place on the page is a number in it
 
 
@@ -30,7 +31,7 @@ def section(scene: Scene, identity: str, collected: ChartList) -> dict[str, Any]
             "value": repr(mean),
             "best": (row, column) in grid.bold,
             "paper": printed(*c.theirs) if c else "",
-            "difference": tables.signed(c.difference) if c else "",
+            "difference": f"{tables.signed(c.difference)} {MARKS[c.verdict]}" if c else "",
             "verdict": c.verdict if c else "",
         }
 
@@ -79,7 +80,7 @@ def _figures(scene: Scene, collected: ChartList) -> list[dict[str, Any]]:
         (
             "Over the training",
             "Mean over seeds of the evaluations during training, shaded: 95% interval. Level lines are not trained.",
-            [(title(column).capitalize(), charts.curves(scene, column)) for column in scene.columns],
+            [(heading(column), charts.curves(scene, column)) for column in scene.columns],
         ),
         (
             "What the agent is shown",
@@ -100,12 +101,12 @@ def _figures(scene: Scene, collected: ChartList) -> list[dict[str, Any]]:
         ("The people at the start", "", [("Share of the group at each score", charts.initial(scene))]),
     ]
     found = []
-    for heading, note, figures in groups:
+    for name, note, figures in groups:
         drawn = [
-            {"title": name, "chart": _add(collected, chart)} for name, chart in figures if chart is not None
+            {"title": above, "chart": _add(collected, chart)} for above, chart in figures if chart is not None
         ]
         if drawn:
-            found.append({"title": heading, "note": note, "figures": drawn})
+            found.append({"title": name, "note": note, "figures": drawn})
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bisimulator.experiments.run import Result
-from bisimulator.report.figures import canvas
+from bisimulator.report.figures import canvas, labels
 from bisimulator.report.scenes import Entry, Scene, scenes
 
 HEIGHT = 2.5
@@ -42,8 +42,9 @@ def _figure(scene: Scene) -> Any:
     things = what(scene.scenario)
     with canvas.style():
         heading = f"{scene.scenario}: {things} so far over an episode"
+        note = "Mean over seeds and evaluation episodes, after the training."
         figure, axes = canvas.panels(
-            1, len(groups), width=4.4, height=HEIGHT + 0.6, title=heading, sharey=True
+            1, len(groups), width=4.4, height=HEIGHT + 0.6, title=heading, note=note, sharey=True
         )
         for axis, group in zip(axes[0], groups, strict=True):
             for entry, steps, approvals in found:
@@ -54,6 +55,6 @@ def _figure(scene: Scene) -> Any:
             axis.set_ylim(bottom=0)
         for axis, group in zip(axes[0], groups, strict=True):
             ends = [(float(approvals[-1, group]), e.short, e.style.colour) for e, _, approvals in found]
-            canvas.label_ends(axis, ends, HEIGHT)
+            labels.label_ends(axis, ends, HEIGHT)
         axes[0, 0].set_ylabel(f"{things} so far")
     return figure

@@ -1,21 +1,18 @@
-"""What all figures share: paper and ink, lines in a method's look, labels that do not overlap, files."""
+"""What all figures share: paper and ink, lines in a method's look, files."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import re
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from bisimulator.report.colours import readable
 from bisimulator.report.scenes import Entry
 
 INK, PALE, GRID = "#262626", "#6B6B6B", "#E4E4E4"
-LABEL_SIZE = 7.5  # points
 DPI = 150
-_LINE_HEIGHT = 1.22
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -41,8 +38,9 @@ _STYLE: dict[Any, Any] = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "legend.frameon": False,
+    "path.simplify_threshold": 0.3,  # pixels
     "svg.hashsalt": "bisimulator",  # the same picture gives the same file
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
 }
 
 
@@ -52,15 +50,19 @@ def style() -> AbstractContextManager[Any]:
     return matplotlib.rc_context(_STYLE)
 
 
-def panels(rows: int, columns: int, *, width: float, height: float, title: str, **options: Any) -> Any:
-    """(figure, axes (rows, columns)) of panels of the given size in inches, with room for a title above."""
+def panels(
+    rows: int, columns: int, *, width: float, height: float, title: str, note: str = "", **options: Any
+) -> Any:
+    """(figure, axes (rows, columns)) of panels of the given size in inches, a title above and a note below."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.07, wspace=0.03, hspace=0.03)
-    figure = Figure(figsize=(columns * width, rows * height + 0.35), layout=layout)
+    figure = Figure(figsize=(columns * width, rows * height + (0.6 if note else 0.35)), layout=layout)
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, weight="bold")
+    if note:
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=7.5, color=PALE)
     return figure, axes
 
 
@@ -84,60 +86,16 @@ def point(entry: Entry, **changes: Any) -> dict[str, Any]:
     }
 
 
-def spread(places: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
-    """The places nearest to the given ones that lie `gap` apart, within [low, high], in the same order.
-
-    Places that are too near are pooled into a block around their mean (isotonic regression). Where not all fit, they
-    are spread evenly.
-    """
-    wanted = np.asarray(places, float)
-    order = np.argsort(wanted, kind="stable")
-    steps = gap * np.arange(len(wanted))
-    if len(wanted) and steps[-1] > high - low:
-        free = np.linspace(low, high, len(wanted))
-    else:
-        blocks: list[list[float]] = []  # [sum, number]
-        for value in wanted[order] - steps:
-            blocks.append([value, 1])
-            while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
-                total, number = blocks.pop()
-                blocks[-1][0] += total
-                blocks[-1][1] += number
-        level = np.concatenate([np.full(int(n), total / n) for total, n in blocks]) if blocks else wanted
-        free = np.clip(level, low, high - (steps[-1] if len(steps) else 0)) + steps
-    result = np.empty(len(wanted))
-    result[order] = free
-    return result
+def hollow(entry: Entry) -> dict[str, Any]:
+    """The same point where the paper has it."""
+    edge = {"markerfacecolor": "none", "markeredgecolor": entry.style.colour, "markeredgewidth": 0.9}
+    return point(entry, markersize=5, alpha=0.75, **edge)
 
 
-def label_ends(axis: Any, ends: Sequence[tuple[float, str, str]], height: float) -> None:
-    """Names to the right of a panel at (value, text, colour), moved apart where they would overlap.
-
-    `height` is that of the panel in inches, about.
-    """
-    low, high = axis.get_ylim()
-    shares = [float(np.clip((value - low) / (high - low), 0, 1)) for value, _, _ in ends]
-    gap = LABEL_SIZE * _LINE_HEIGHT / (72 * height)
-    for share, place, (_, text, colour) in zip(shares, spread(shares, gap, 0.0, 1.0), ends, strict=True):
-        axis.annotate(
-            text,
-            xy=(1.0, share),
-            xytext=(1.055, place),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            va="center",
-            fontsize=LABEL_SIZE,
-            color=readable(colour),
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "linewidth": 0.7,
-                "shrinkA": 1.0,
-                "shrinkB": 0.5,
-                "relpos": (0.0, 0.5),
-            },
-            annotation_clip=False,
-        )
+def shade(axis: Any, entry: Entry, x: np.ndarray, mean: np.ndarray, half: np.ndarray) -> None:
+    """The interval around a line; nothing where there is none."""
+    half = np.nan_to_num(half)
+    axis.fill_between(x, mean - half, mean + half, color=entry.style.colour, alpha=0.14, linewidth=0)
 
 
 def thousands(axis: Any) -> None:
@@ -156,4 +114,24 @@ def encode(figure: Any, kind: str) -> bytes:
     with style():
         metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
         figure.savefig(buffer, format=kind, dpi=DPI, metadata=metadata)
+    figure.set_layout_engine("none")  # laid out now: the next format is quicker
+    return _tidy(buffer.getvalue()) if kind == "svg" else _few_colours(buffer)
+
+
+def _few_colours(png: io.BytesIO) -> bytes:
+    """256 colours are enough for lines and letters, and a third of the size."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    with Image.open(png) as image:
+        image.convert("RGB").quantize(256).save(buffer, format="png", optimize=True)
     return buffer.getvalue()
+
+
+def _tidy(svg: bytes) -> bytes:
+    """Places to a tenth of a point and no indentation, half the size; and a font for those who lack ours."""
+    svg = re.sub(
+        rb"[1-9]\d*\.\d+", lambda place: b"%.1f" % float(place[0]), svg
+    )  # 0.085 may be a scale and stays
+    svg = re.sub(rb"<!--.*?-->", b"", re.sub(rb"\n\s+", b"\n", svg))
+    return svg.replace(b"'DejaVu Sans'", b"'DejaVu Sans', Verdana, sans-serif")  # none of them is wider

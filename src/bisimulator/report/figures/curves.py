@@ -13,8 +13,8 @@ import numpy as np
 
 from bisimulator.evaluation import mean_and_interval
 from bisimulator.experiments.run import Result
-from bisimulator.report.columns import title
-from bisimulator.report.figures import canvas
+from bisimulator.report.columns import heading
+from bisimulator.report.figures import canvas, labels
 from bisimulator.report.scenes import Entry, Scene, scenes
 
 HEIGHT = 2.25  # inches of a panel
@@ -33,12 +33,12 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
         twin = lambda entry: entry.published_name.removesuffix(" (Reward only)")  # noqa: E731
         aside = [entry for entry in reward_only if twin(entry) in full]
         main = [entry for entry in scene.entries if entry not in aside]
-        figures[f"{scene.scenario}-curves"] = _figure(scene, main, "over the training")
+        figures[f"{scene.scenario}-curves"] = _figure(scene, main, "learning curves")
         if aside:
             shown = {twin(entry) for entry in aside} | {"PPO", "DQN"}
             pair = [e for e in trained if e in aside or e.published_name in shown]
             figures[f"{scene.scenario}-ablation"] = _figure(
-                scene, pair, "the full Bisimulator and with its reward alone"
+                scene, pair, "the full Bisimulator, and with the reward correction alone"
             )
     return figures
 
@@ -55,9 +55,15 @@ def band(entry: Entry, column: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def _figure(scene: Scene, entries: Sequence[Entry], what: str) -> Any:
     columns = [c for c in scene.columns if any(has_curve(entry, c) for entry in entries)]
     rows = -(-len(columns) // _COLUMNS)
+    spec = next(entry.result.spec for entry in entries if entry.result.curves is not None)
+    note = (
+        f"Mean of {len(spec.seeds)} seeds x {spec.curve_episodes} evaluation episodes; shaded: 95% interval."
+    )
+    if any(entry.result.curves is None for entry in entries):
+        note += " Level lines: methods that are not trained."
     with canvas.style():
         figure, axes = canvas.panels(
-            rows, _COLUMNS, width=3.7, height=HEIGHT + 0.5, title=f"{scene.scenario}: {what}"
+            rows, _COLUMNS, width=3.7, height=HEIGHT + 0.5, title=f"{scene.scenario}: {what}", note=note
         )
         for axis, column in zip(axes.flat, columns, strict=False):
             _panel(axis, column, entries)
@@ -77,10 +83,7 @@ def _panel(axis: Any, column: str, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if has_curve(entry, column):
             steps, mean, half = band(entry, column)
-            half = np.nan_to_num(half)
-            axis.fill_between(
-                steps, mean - half, mean + half, color=entry.style.colour, alpha=0.14, linewidth=0
-            )
+            canvas.shade(axis, entry, steps, mean, half)
             axis.plot(steps, mean, **canvas.line(entry))
             last = mean[~np.isnan(mean)][-1:]
         else:
@@ -88,8 +91,8 @@ def _panel(axis: Any, column: str, entries: Sequence[Entry]) -> None:
             if not np.isnan(last).any():
                 axis.axhline(last[0], **canvas.line(entry, linewidth=1.1))
         ends += [(float(value), entry.short, entry.style.colour) for value in last if not np.isnan(value)]
-    axis.set_title(title(column).capitalize())
+    axis.set_title(heading(column))
     axis.margins(x=0)
     axis.set_xlim(left=0)
     canvas.thousands(axis)
-    canvas.label_ends(axis, ends, HEIGHT)
+    labels.label_ends(axis, ends, HEIGHT)

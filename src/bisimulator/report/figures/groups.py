@@ -1,4 +1,4 @@
-"""Recall of each of many groups, method by method."""
+"""Many groups: the recall of each, and mean, spread and gap over them, method by method."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from bisimulator.experiments.run import Result
-from bisimulator.report.figures import canvas
+from bisimulator.report.columns import heading
+from bisimulator.report.figures import canvas, labels
 from bisimulator.report.scenes import Scene, scenes
 
 HEIGHT = 2.6
 MANY = 3  # groups; two are told apart in the tables
+_OVER_GROUPS = ("recall_mean", "recall_sd", "recall_gap")
 
 
 def draw(results: Sequence[Result]) -> dict[str, Any]:
@@ -26,21 +28,48 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _figure(scene: Scene, groups: int) -> Any:
+    note = "After the training, with 95% intervals over seeds."
+    if any(entry.paper for entry in scene.entries):
+        note += " Hollow: the paper's numbers."
     with canvas.style():
-        heading = f"{scene.scenario}: recall of each group"
-        figure, axes = canvas.panels(1, 1, width=6.4, height=HEIGHT + 0.6, title=heading)
-        axis, ends = axes[0, 0], []
-        numbers = np.arange(1, groups + 1)
-        for entry in scene.entries:
-            mean, half = np.array([entry.result.summary[f"recall_g{g}"] for g in numbers]).T
-            axis.fill_between(
-                numbers, mean - half, mean + half, color=entry.style.colour, alpha=0.14, linewidth=0
-            )
-            axis.plot(numbers, mean, **canvas.line(entry), marker=entry.style.marker, markersize=4)
-            ends.append((float(mean[-1]), entry.short, entry.style.colour))
-        axis.set_xticks(numbers)
-        axis.set_ylim(0, 1.04)
-        axis.set_xlabel("group, from the best to the worst scores at the start")
-        axis.set_ylabel("recall")
-        canvas.label_ends(axis, ends, HEIGHT)
+        figure, axes = canvas.panels(
+            1,
+            1 + len(_OVER_GROUPS),
+            width=3.0,
+            height=HEIGHT + 0.6,
+            title=f"{scene.scenario}: recall of each group",
+            note=note,
+            width_ratios=(2.4, 1, 1, 1),
+        )
+        _each(axes[0, 0], scene, groups)
+        for axis, column in zip(axes[0, 1:], _OVER_GROUPS, strict=True):
+            _over(axis, scene, column)
+        axes[0, 1].set_yticks(range(len(scene.entries)), [entry.short for entry in scene.entries])
     return figure
+
+
+def _each(axis: Any, scene: Scene, groups: int) -> None:
+    numbers, ends = np.arange(1, groups + 1), []
+    for entry in scene.entries:
+        mean, half = np.array([entry.result.summary[f"recall_g{g}"] for g in numbers]).T
+        canvas.shade(axis, entry, numbers, mean, half)
+        axis.plot(numbers, mean, **canvas.line(entry), marker=entry.style.marker, markersize=4)
+        ends.append((float(mean[-1]), entry.short, entry.style.colour))
+    axis.set_xticks(numbers)
+    axis.set_ylim(0, 1.05)
+    axis.set_title("Recall")
+    axis.set_xlabel("group")
+    labels.label_ends(axis, [end for end in ends if not np.isnan(end[0])], HEIGHT)
+
+
+def _over(axis: Any, scene: Scene, column: str) -> None:
+    """A row a method."""
+    for row, entry in enumerate(scene.entries):
+        mean, half = entry.result.summary[column]
+        if column in entry.paper:
+            axis.plot(entry.paper[column].mean, row + 0.18, **canvas.hollow(entry))
+        axis.errorbar(mean, row, None, np.nan_to_num(half), elinewidth=1, **canvas.point(entry))
+    axis.set_title(heading(column))
+    axis.set_yticks(range(len(scene.entries)), [""] * len(scene.entries))
+    axis.set_ylim(len(scene.entries) - 0.5, -0.5)
+    axis.margins(x=0.12)

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import jax
 import numpy as np
 
-from bisimulator.core import Env, score_histograms
+from bisimulator.core import make, score_histograms
 from bisimulator.experiments.run import Result
 from bisimulator.report.colours import group_colours
 from bisimulator.report.figures import canvas
-from bisimulator.report.scenes import scenes
+from bisimulator.report.scenes import Scene, scenes
 
 HEIGHT = 2.4
 _DRAWS = 50  # populations drawn
+_FEW = 3  # groups that bars can show side by side
 
 
 def draw(results: Sequence[Result]) -> dict[str, Any]:
     figures = {}
     for scene in scenes(results):
-        figures[f"{scene.scenario}-initial"] = _figure(
-            scene.scenario, scene.entries[0].result.spec.make_env()
-        )
+        figures[f"{scene.scenario}-initial"] = _figure(scene.scenario, shares(scene))
     return figures
 
 
-def shares(env: Env) -> np.ndarray:
+def shares(scene: Scene) -> np.ndarray:
     """(G, C): share of each group at each true score, over many populations drawn at reset."""
+    spec = scene.entries[0].result.spec
+    return _shares(spec.scenario, json.dumps(spec.settings, sort_keys=True))
+
+
+@cache
+def _shares(scenario: str, settings: str) -> np.ndarray:
+    env = make(scenario, **json.loads(settings))
 
     def one(key: Any) -> Any:
         crowd = env.scenario.crowd(env.reset(key))
@@ -38,15 +46,14 @@ def shares(env: Env) -> np.ndarray:
     return people / people.sum(-1, keepdims=True).clip(1)
 
 
-def _figure(scenario: str, env: Env) -> Any:
-    table = shares(env)
+def _figure(scenario: str, table: np.ndarray) -> Any:
     groups, scores = table.shape
     with canvas.style():
         figure, axes = canvas.panels(
             1, 1, width=5.2, height=HEIGHT + 0.6, title=f"{scenario}: scores at the start"
         )
         axis, colours = axes[0, 0], group_colours(groups)
-        if groups <= 3:
+        if groups <= _FEW:
             width = 0.8 / groups
             for g, share in enumerate(table):
                 place = np.arange(scores) + width * (g - (groups - 1) / 2)
@@ -54,11 +61,12 @@ def _figure(scenario: str, env: Env) -> Any:
         else:
             for g, share in enumerate(table):
                 axis.plot(
-                    np.arange(scores), share, color=colours[g], marker="o", markersize=3, label=f"{g + 1}"
+                    np.arange(scores), share, color=colours[g], marker="o", ms=3, label=f"group {g + 1}"
                 )
         axis.set_xticks(range(scores))
+        axis.set_ylim(bottom=0)
         axis.grid(visible=False, axis="x")
         axis.set_xlabel("score")
         axis.set_ylabel("share of the group")
-        axis.legend(ncols=1 if groups <= 3 else 2, title=None if groups <= 3 else "group")
+        axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
     return figure

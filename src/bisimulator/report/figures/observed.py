@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 
 from bisimulator.experiments.run import Result
-from bisimulator.report.colours import group_colours
-from bisimulator.report.figures import canvas
-from bisimulator.report.figures.curves import band
+from bisimulator.report.figures import canvas, labels
+from bisimulator.report.figures.curves import band, has_curve
 from bisimulator.report.scenes import Entry, Scene, scenes
 from bisimulator.report.statistics import BASELINE
 
 HEIGHT = 2.5
 TRUE, SEEN = "credit_gap", "observed_credit_gap"
+_WORDS = {
+    "c_plus": "Shown gain on repayment (c_plus)",
+    "c_minus": "Shown loss on default (c_minus)",
+    "cost": "Cost of a point",
+}
 
 
 def draw(results: Sequence[Result]) -> dict[str, Any]:
-    """For every method that learned omega."""
+    """For every scenario where a method learned omega."""
     figures = {}
     for scene in scenes(results):
         learned = [entry for entry in scene.entries if entry.omega is not None]
@@ -29,56 +33,59 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _figure(scene: Scene, learned: Sequence[Entry]) -> Any:
-    has_gaps = SEEN in learned[0].result.columns
-    env = scene.entries[0].result.spec.make_env()
-    names = env.scenario.omega_names
+    names = learned[0].result.spec.make_env().scenario.omega_names
+    with_curve = [entry for entry in learned if has_curve(entry, SEEN)]
+    plain = [e for e in scene.entries if e.published_name == BASELINE and has_curve(e, TRUE)]
+    note = "Omega after the training: dots are seeds, lines their means; 1 leaves the observation as it is."
     with canvas.style():
-        heading = f"{scene.scenario}: what the agent is shown"
-        figure, axes = canvas.panels(1, has_gaps + 1, width=4.8, height=HEIGHT + 0.6, title=heading)
-        if has_gaps:
-            plain = [entry for entry in scene.entries if entry.published_name == BASELINE]
-            _gaps(axes[0, 0], [*learned, *plain])
-        _omega(axes[0, -1], learned, names)
+        figure, axes = canvas.panels(
+            1,
+            len(names) + bool(with_curve),
+            width=3.9,
+            height=HEIGHT + 0.6,
+            title=f"{scene.scenario}: what the agent is shown",
+            note=note,
+        )
+        if with_curve:
+            _gaps(axes[0, 0], with_curve, plain)
+        for k, name in enumerate(names):
+            axis = axes[0, k - len(names)]
+            _omega(axis, learned, k)
+            axis.set_title(_WORDS.get(name, name.replace("_", " ")))
     return figure
 
 
-def _gaps(axis: Any, entries: Sequence[Entry]) -> None:
+def _gaps(axis: Any, learned: Sequence[Entry], plain: Sequence[Entry]) -> None:
+    lines: list[tuple[Entry, str, str, Any]] = [(entry, TRUE, "true", "-") for entry in (*learned, *plain)]
+    lines += [(entry, SEEN, "observed", (0, (3, 1.5))) for entry in learned]
     ends = []
-    for entry in entries:
-        if entry.result.curves is None:
-            continue
-        kinds = ((TRUE, "true", "-"), (SEEN, "observed", (0, (3, 1.5))))
-        for column, name, dash in kinds if entry.omega is not None else kinds[:1]:
-            steps, mean, half = band(entry, column)
-            half = np.nan_to_num(half)
-            axis.fill_between(
-                steps, mean - half, mean + half, color=entry.style.colour, alpha=0.14, linewidth=0
-            )
-            axis.plot(steps, mean, color=entry.style.colour, linestyle=dash, linewidth=1.5)
-            ends.append((float(mean[-1]), f"{entry.short}, {name}", entry.style.colour))
+    for entry, column, name, dash in lines:
+        steps, mean, half = band(entry, column)
+        canvas.shade(axis, entry, steps, mean, half)
+        axis.plot(steps, mean, **canvas.line(entry, linestyle=dash))
+        ends.append((float(mean[-1]), f"{entry.short}, {name}", entry.style.colour))
     axis.set_title("Credit gap")
     axis.set_xlabel("steps of training")
     axis.margins(x=0)
+    axis.set_xlim(left=0)
     canvas.thousands(axis)
-    canvas.label_ends(axis, ends, HEIGHT)
+    labels.label_ends(axis, ends, HEIGHT)
 
 
-def _omega(axis: Any, entries: Sequence[Entry], names: Sequence[str]) -> None:
-    groups = entries[0].omega.shape[1]  # type: ignore[union-attr]
-    colours = group_colours(groups)
-    ticks = []
+def _omega(axis: Any, entries: Sequence[Entry], k: int) -> None:
+    """One component of omega, group by group."""
+    ends = []
+    axis.axhline(1.0, color=canvas.PALE, linewidth=0.8, linestyle=":")
     for e, entry in enumerate(entries):
-        omega = entry.omega
-        for k, name in enumerate(names):
-            place = -(e * len(names) + k)
-            ticks.append((place, f"{entry.short}: {name.replace('_', ' ')}"))
-            for g in range(groups):
-                offset = 0.5 * (g / max(groups - 1, 1) - 0.5)
-                values = omega[:, g, k]  # type: ignore[index]
-                axis.plot(
-                    values, np.full(len(values), place - offset), "o", color=colours[g], alpha=0.35, ms=3
-                )
-                axis.plot(values.mean(), place - offset, "D", color=colours[g], ms=5.5, mec="white", mew=0.5)
-    axis.axvline(1.0, color=canvas.PALE, linewidth=0.8, linestyle=":")
-    axis.set_yticks([place for place, _ in ticks], [text for _, text in ticks])
-    axis.set_title("Learned omega")
+        omega = np.asarray(entry.omega)[:, :, k]  # (S, G)
+        groups = np.arange(1, omega.shape[1] + 1)
+        aside = 0.06 * (e - (len(entries) - 1) / 2)
+        look = {"color": entry.style.colour, "marker": entry.style.marker}
+        for values in omega:
+            axis.plot(groups + aside, values, linestyle="none", ms=3.5, mew=0, alpha=0.3, **look)
+        axis.plot(groups + aside, omega.mean(0), **canvas.line(entry), marker=entry.style.marker, ms=6)
+        ends.append((float(omega[:, -1].mean()), entry.short, entry.style.colour))
+    axis.set_xticks(groups)
+    axis.set_xlabel("group")
+    axis.margins(x=0.12)
+    labels.label_ends(axis, ends, HEIGHT)

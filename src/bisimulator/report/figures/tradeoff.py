@@ -10,9 +10,11 @@ import numpy as np
 from bisimulator.experiments.run import Result
 from bisimulator.report.columns import title
 from bisimulator.report.figures import canvas
+from bisimulator.report.figures.labels import Labelled, label_points
 from bisimulator.report.scenes import Scene, scenes
 
 HEIGHT = 3.4
+RETURN = "average_return"
 
 
 def draw(results: Sequence[Result]) -> dict[str, Any]:
@@ -20,7 +22,7 @@ def draw(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def gaps(scene: Scene) -> list[str]:
-    """What is unfairness here: the gaps of the scenario's table; else the recall gap."""
+    """What is unfair here: the gap of recalls, and that of scores or of what people paid."""
     known = scene.entries[0].result.columns
     wanted = ["recall_gap", "credit_gap" if "credit_gap" in known else "social_burden_gap"]
     return [column for column in wanted if column in known]
@@ -28,26 +30,39 @@ def gaps(scene: Scene) -> list[str]:
 
 def _figure(scene: Scene) -> Any:
     columns = gaps(scene)
+    note = "With 95% intervals over seeds; up and to the left is better."
+    if any(entry.paper for entry in scene.entries):
+        note += " Hollow: the paper's numbers."
     with canvas.style():
-        heading = f"{scene.scenario}: return against fairness"
         figure, axes = canvas.panels(
-            1, len(columns), width=5.0, height=HEIGHT + 0.6, title=heading, sharey=True
+            1,
+            len(columns),
+            width=5.0,
+            height=HEIGHT + 0.6,
+            title=f"{scene.scenario}: return against fairness",
+            note=note,
+            sharey=True,
         )
-        for axis, column in zip(axes[0], columns, strict=True):
-            _panel(axis, scene, column)
-        axes[0, 0].set_ylabel("average return")
+        labels = [_panel(axis, scene, column) for axis, column in zip(axes[0], columns, strict=True)]
+        axes[0, 0].set_ylabel(title(RETURN))
+        for axis, points in zip(axes[0], labels, strict=True):
+            label_points(axis, points)
     return figure
 
 
-def _panel(axis: Any, scene: Scene, column: str) -> None:
-    ends = []
+def _panel(axis: Any, scene: Scene, column: str) -> list[Labelled]:
+    """Draws the points and gives what is to be labelled."""
+    labels: list[Labelled] = []
     for entry in scene.entries:
-        (x, x_half), (y, y_half) = entry.result.summary[column], entry.result.summary["average_return"]
-        if np.isnan(x):
+        (x, x_half), (y, y_half) = entry.result.summary[column], entry.result.summary[RETURN]
+        if np.isnan([x, y]).any():
             continue
-        axis.errorbar(
-            x, y, np.nan_to_num(y_half), np.nan_to_num(x_half), elinewidth=1, capsize=0, **canvas.point(entry)
-        )
-        ends.append((y, entry.short, entry.style.colour))
-    axis.set_xlabel(f"{title(column)} (left is fairer)")
-    canvas.label_ends(axis, ends, HEIGHT)
+        x_half, y_half = np.nan_to_num((x_half, y_half))
+        if column in entry.paper:
+            theirs = entry.paper[column].mean, entry.paper[RETURN].mean
+            axis.plot(*theirs, **canvas.hollow(entry))
+            labels.append(Labelled(*theirs))
+        axis.errorbar(x, y, y_half, x_half, elinewidth=1, capsize=0, **canvas.point(entry))
+        labels.append(Labelled(x, y, x_half, y_half, entry.short, entry.style.colour))
+    axis.set_xlabel(title(column))
+    return labels

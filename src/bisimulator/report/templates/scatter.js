@@ -36,7 +36,7 @@ class ScatterChart extends Chart {
     if (this.width >= 560) this.labels();
   }
 
-  // Names where they touch neither a point, nor a bar, nor another name; methods on one point share a place. Where
+  // Names where they touch neither a point, nor a bar, nor another name; methods on one point share a block. Where
   // there is no room the legend has the name.
   labels() {
     const points = this.shown.filter((one) => one.x !== null && one.y !== null);
@@ -49,21 +49,21 @@ class ScatterChart extends Chart {
     const free = (box) =>
       box[0] >= this.inner.left && box[2] <= this.inner.right + 12 && box[1] >= 0 && box[3] <= this.inner.bottom &&
       taken.every((other) => box[0] > other[2] || box[2] < other[0] || box[1] > other[3] || box[3] < other[1]);
-    for (const point of points) {
-      const text = svg("text", { class: "name", style: { fill: point.colour } }, point.label);
-      this.canvas.append(text);
-      const width = text.getComputedTextLength();
-      const box = places(this.x(point.x), this.y(point.y), width, 13).find(free);
+    for (const block of blocks(points, (point) => [this.x(point.x), this.y(point.y)])) {
+      const [x, y] = [this.x(block[0].x), this.y(block[0].y)];
+      const texts = block.map((point) => svg("text", { class: "name", style: { fill: point.colour } }, point.label));
+      this.canvas.append(...texts);
+      const width = Math.max(...texts.map((text) => text.getComputedTextLength()));
+      const box = places(x, y, width, LINE * block.length).find(free);
       if (!box) {
-        text.remove();
+        for (const text of texts) text.remove();
         continue;
       }
       taken.push(box);
-      fill(text, { x: box[0], y: box[1] + 10.5 }, []);
-      const [left, middle] = [box[0] > this.x(point.x) ? box[0] - 2 : box[2] + 2, (box[1] + box[3]) / 2];
-      if (Math.hypot(left - this.x(point.x), middle - this.y(point.y)) > 22) {
-        const ends = { x1: this.x(point.x), y1: this.y(point.y), x2: left, y2: middle };
-        text.before(svg("line", { class: "leader", ...ends, style: { stroke: point.colour } }));
+      texts.forEach((text, i) => fill(text, { x: box[0], y: box[1] + i * LINE + 10.5 }, []));
+      const [near, middle] = [box[0] > x ? box[0] - 2 : box[2] + 2, (box[1] + box[3]) / 2];
+      if (Math.hypot(near - x, middle - y) > 16 + (box[3] - box[1] - LINE) / 2) {
+        texts[0].before(svg("line", { class: "leader", x1: x, y1: y, x2: near, y2: middle, style: { stroke: block[0].colour } }));
       }
     }
   }
@@ -104,15 +104,29 @@ class ScatterChart extends Chart {
 
 const around = (x, y, across, up) => [x - across, y - up, x + across, y + up];
 
+const LINE = 13; // pixels
+
 // Boxes beside a point, the nearest first, to the right before to the left.
 function places(x, y, width, height) {
   const found = [];
-  for (let ring = 0; ring < 9; ring++) {
+  for (let ring = 0; ring < 26; ring++) {
     for (const up of ring ? [-ring, ring] : [0]) {
-      const top = y + up * height - height / 2;
-      const gap = 11 + 2 * ring;
+      const top = y + 7 * up - height / 2;
+      const gap = 11 + ring;
       found.push([x + gap, top, x + gap + width, top + height], [x - gap - width, top, x - gap, top + height]);
     }
+  }
+  return found;
+}
+
+// Points that lie on each other together.
+function blocks(points, place) {
+  const found = [];
+  for (const point of points) {
+    const [x, y] = place(point);
+    const block = found.find(([first]) => Math.hypot(place(first)[0] - x, place(first)[1] - y) < 3);
+    if (block) block.push(point);
+    else found.push([point]);
   }
   return found;
 }
