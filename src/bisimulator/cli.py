@@ -18,6 +18,7 @@ from bisimulator.commands.comparing import compare
 from bisimulator.commands.frontier import frontier
 from bisimulator.commands.listing import list_names
 from bisimulator.commands.reproducing import reproduce
+from bisimulator.commands.running import runs
 from bisimulator.commands.simulating import simulate
 from bisimulator.commands.training import make_train
 from bisimulator.errors import Interrupted, check_known
@@ -27,6 +28,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "simulate": simulate,
     "compare": compare,
     "reproduce": reproduce,
+    "runs": runs,
     "certify": certify,
     "frontier": frontier,
     "audit": audit,
@@ -48,7 +50,7 @@ def commands_for(arguments: Sequence[str]) -> dict[str, Callable[..., None]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0: done, 130: stopped by Ctrl-C, 2: the user's input was wrong.
+    """0: done, 130: stopped by Ctrl-C, 2: the user's input was wrong, 1: the machine would not.
 
     Errors are messages without a traceback unless BISIMULATOR_TRACEBACK is set.
     """
@@ -73,6 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"bisimulator: {error}", file=sys.stderr)
         return 130 if isinstance(error, Interrupted) else 2
+    except OSError as error:  # a full disk, a folder that may not be written
+        if os.environ.get("BISIMULATOR_TRACEBACK"):
+            raise
+        print(f"bisimulator: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

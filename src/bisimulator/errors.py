@@ -16,6 +16,10 @@ class Interrupted(Exception):
     """Work was stopped by the user; what was done is kept."""
 
 
+class NoRoom(OSError):
+    """The disk is full; what was written before is whole."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A closing clause for "unknown X" messages: the closest names, then all of them."""
     known = sorted(known)

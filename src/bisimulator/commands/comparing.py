@@ -18,6 +18,8 @@ def compare(
     steps: int = 400_000,
     episodes: int = 5,
     greedy: bool = True,
+    curve_every: int = 10_000,
+    curve_episodes: int = 5,
     settings: Settings = (),
     out: Path = Path("runs"),
 ) -> None:
@@ -30,6 +32,8 @@ def compare(
       steps: environment steps of training per seed.
       episodes: evaluation episodes per seed.
       greedy: evaluate the most probable action; otherwise sampled, as in training.
+      curve_every: steps of training between two evaluations of the learning curve; 0: no curve.
+      curve_episodes: episodes per seed of each of them.
       settings: parameters of the scenario, such as population=500.
       out: folder of the results; a job that is there is not run again, one that stopped is resumed.
     """
@@ -38,4 +42,5 @@ def compare(
 
     names = list(registry.METHODS) if methods is None else [m.strip() for m in methods.split(",")]
     options = {"seeds": seeds, "steps": steps, "episodes": episodes, "greedy": greedy}
+    options |= {"curve_every": curve_every, "curve_episodes": curve_episodes}
     show_comparison(scenario, names, out, Console(), settings=parse_settings(settings), **options)

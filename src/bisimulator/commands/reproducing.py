@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console
@@ -21,7 +22,10 @@ def reproduce(
     curve_episodes: int = 5,
     quick: bool = False,
     out: Path = Path("runs"),
+    executor: Literal["local", "ray"] = "local",
+    ray_address: str | None = None,
     json: bool = False,
+    track: Literal["tensorboard"] | None = None,
 ) -> None:
     """Run every method of every table of the paper, then write all tables and figures and a page.
 
@@ -37,8 +41,12 @@ def reproduce(
       curve_episodes: episodes per seed of each of them.
       quick: for looking around: 2 seeds and a tenth of the steps.
       out: folder of the jobs and the report; a job that is there is not run again, one that stopped is resumed.
+      executor: local: one job after the other on all cores of this machine; ray: side by side on a Ray cluster.
+      ray_address: of a running cluster, such as auto; by default one is started on this machine.
       json: tell everything as one JSON object a line.
+      track: tensorboard: write event files to OUT/tensorboard.
     """
+    from bisimulator.experiments.executors import run_locally
     from bisimulator.experiments.reproduce import paper_jobs
     from bisimulator.report.reproduction import show_reproduction
 
@@ -46,7 +54,19 @@ def reproduce(
     if steps is not None:
         options["steps"] = steps
     specs = paper_jobs(_split(scenario), _split(methods), seeds, quick, **options)
-    show_reproduction(specs, out, Console(), as_json=json)
+    run = run_locally
+    if executor == "ray":
+        from bisimulator.experiments.cluster import run_on_ray
+
+        run = partial(run_on_ray, address=ray_address)
+    elif ray_address is not None:
+        raise ValueError(f"--ray-address {ray_address} does nothing without --executor ray; add it")
+    tracker = None
+    if track == "tensorboard":
+        from bisimulator.experiments.tracking import TensorBoard
+
+        tracker = TensorBoard(specs, out / "tensorboard")
+    show_reproduction(specs, out, Console(), executor=run, as_json=json, track=tracker)
 
 
 def _split(names: str | None) -> list[str] | None:

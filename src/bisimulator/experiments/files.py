@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -11,11 +12,14 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+
+from bisimulator.errors import NoRoom
 
 # all that reading a damaged npz or json file has been seen to raise
 _DAMAGE = (
@@ -30,10 +34,24 @@ _DAMAGE = (
     zipfile.BadZipFile,
 )
 _TEMPORARY = ".unfinished-"
+ASIDE = ".damaged"  # what is added to the name of a file that is set aside
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """All of it or, whatever happens, what was there before."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, content)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise NoRoom(
+            f"{path} could not be written, the disk is full; what was kept before is whole. "
+            "Make room and start the same command again, it goes on from there"
+        ) from error
+
+
+def _replace(path: Path, content: bytes) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{_TEMPORARY}{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -44,14 +62,16 @@ def write_bytes(path: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    folder = os.open(path.parent, os.O_RDONLY)  # so that the new name outlives a loss of power as well
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
-def remove_temporary(folder: Path) -> list[Path]:
-    """What a kill in the middle of a write left behind; nobody else may be writing there."""
-    found = list(folder.glob(f"{_TEMPORARY}*"))
-    for path in found:
-        path.unlink(missing_ok=True)
-    return found
+def temporary(folder: Path) -> list[Path]:
+    """What a kill in the middle of a write left behind, or somebody is writing just now."""
+    return sorted(folder.glob(f"{_TEMPORARY}*"))
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -123,9 +143,21 @@ def read_or_set_aside(path: Path, read: Any) -> Any:
     try:
         return read(path)
     except _DAMAGE as error:
-        aside = path.with_name(f"{path.name}.damaged")
-        os.replace(path, aside)
+        aside = path.with_name(f"{path.name}{ASIDE}")
+        with suppress(FileNotFoundError):  # another process was faster
+            os.replace(path, aside)
         warnings.warn(
             f"{path} is damaged ({error}); set aside as {aside.name} and computed again", stacklevel=2
         )
         return None
+
+
+def is_whole(path: Path, read: Any) -> bool:
+    """Whether read(path) would do; a file that is not there is no damage."""
+    try:
+        read(path)
+    except FileNotFoundError:
+        return True
+    except _DAMAGE:
+        return False
+    return True

@@ -94,12 +94,13 @@ def _run_alone(spec: Spec, folder: Path, on_progress: OnProgress) -> Result:
     finished = load(folder, spec)  # by another process meanwhile
     if finished is not None:
         return finished
-    files.remove_temporary(folder)
+    for path in files.temporary(folder):
+        path.unlink()
     entry, env = registry.lookup("method", spec.method), spec.make_env()
     files.write_json(folder / "config.json", spec.to_dict())
     if isinstance(entry, Rule):
         began, keys = time.monotonic(), evaluation_keys(spec.seeds, spec.episodes)
-        outcome = run_episodes(env, entry.policy(env), keys)
+        outcome = run_episodes(env, entry.build(spec.config, env), keys)
         result = Result(spec, outcome, {}, seconds=time.monotonic() - began)
     else:
         result = _train(spec, env, folder, on_progress)

@@ -62,6 +62,7 @@ def make_spec(scenario: str, method: str, *, solver: Any = None, config: Any = N
         config = entry.config if config is None else config
         check_int("steps", other.get("steps", Spec.steps), least=solver.batch)
     elif isinstance(entry, Rule):
+        config = entry.config if config is None else config
         other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}  # nothing is trained
     for name, least in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
         check_int(name, other.get(name, getattr(Spec, name)), least=least)
@@ -76,7 +77,7 @@ def spec_from_dict(stored: dict[str, Any]) -> Spec:
     stored["seeds"] = tuple(stored["seeds"])
     if isinstance(entry, LearnedMethod):
         stored["solver"] = SOLVERS[entry.solver][1](**_tuples(stored["solver"]))
-        stored["config"] = type(entry.config)(**_tuples(stored["config"]))
+    stored["config"] = type(entry.config)(**_tuples(stored["config"] or {}))
     return Spec(**stored)
 
 

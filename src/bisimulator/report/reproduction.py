@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bisimulator.experiments.executors import Executor, run_locally
+from bisimulator.experiments.executors import Event, Executor, Listener, run_locally
 from bisimulator.experiments.spec import Spec
 from bisimulator.experiments.store import Result
 from bisimulator.report.board import Board, clock
@@ -23,14 +23,21 @@ def show_reproduction(
     *,
     executor: Executor = run_locally,
     as_json: bool = False,
+    track: Listener | None = None,
 ) -> list[Result]:
-    """Every job is checked before the first one runs; finished ones are taken from `out`."""
+    """Every job is checked before the first one runs; finished ones are taken from `out`. `track` hears everything."""
     if not specs:
         raise ValueError("there is nothing to run; the paper has none of these methods in these scenarios")
     for spec in specs:
         spec.make_env()
     board = Board(specs)
-    with view(board, console, as_json) as tell:
+    with view(board, console, as_json) as show:
+
+        def tell(event: Event) -> None:
+            show(event)
+            if track is not None:
+                track(event)
+
         found = executor(specs, out, tell)
     results = [result for result in found if result is not None]
     failed = [job for job in board.jobs if job.state == "failed"]
