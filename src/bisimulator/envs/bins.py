@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from bisimulator.errors import check_array, check_int, check_known
@@ -58,9 +58,23 @@ def check_edges(edges: Any) -> Float[Array, "C+1"]:
     return found
 
 
-def bin_of(scores: Float[Array, "N"], edges: Float[Array, "C+1"]) -> Int[NDArray, "N"]:
-    """The bin of each score; all must lie within the edges."""
-    return np.clip(np.searchsorted(edges, scores, side="right") - 1, 0, len(edges) - 2)
+def count_in_bins(
+    scores: Float[Array, "N"], amounts: Float[Array, "N"], edges: Float[Array, "C+1"]
+) -> Float[Array, "C"]:
+    """The sum of the amounts in each bin; all scores must lie within the edges."""
+    bins = len(edges) - 1
+    place = np.clip(np.searchsorted(edges, scores, side="right") - 1, 0, bins - 1)
+    return np.bincount(place, amounts, minlength=bins)
+
+
+def spread_over_bins(
+    scores: Float[Array, "N"], amounts: Float[Array, "N"], edges: Float[Array, "C+1"]
+) -> Float[Array, "C"]:
+    """The same where an amount lies evenly between the score before and its own, as in a cumulative table."""
+    order = np.argsort(scores, kind="stable")
+    so_far = amounts[order].cumsum()
+    inner = np.interp(edges[1:-1], scores[order], so_far, left=0.0)
+    return np.diff(np.concatenate([[0.0], inner, so_far[-1:]]))
 
 
 def labels(edges: Float[Array, "C+1"]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from bisimulator.envs.bins import bin_of, labels, make_edges
+from bisimulator.envs.bins import count_in_bins, labels, make_edges, spread_over_bins
 from bisimulator.envs.shrinkage import shrink
 from bisimulator.envs.tables import Table, without_missing
 from bisimulator.errors import check_int, check_keywords, check_known, check_real, did_you_mean
@@ -91,7 +91,11 @@ class Estimate:
             return size
         if size is None:
             self.notes.append(
-                "The table does not say how many people each group has; all are taken to be equally large."
+                "The table does not say how many people each group has: all are taken to be equally large, and rates "
+                "are taken as they are."
+            )
+            self.options = dataclasses.replace(
+                self.options, shrinkage=self.options.shrinkage or 0.0, fewest=0
             )
             size = np.ones(len(table))
         column = share or cumulative_share or ""
@@ -128,8 +132,13 @@ class Estimate:
         scores: Float[Array, "N"],
         counts: Float[Array, "N"],
         repaid: Float[Array, "N"],
+        *,
+        up_to: bool = False,
     ) -> tuple[tuple[str, ...], Float[Array, "C+1"], Array, Array, Array, tuple[str, ...]]:
-        """Names, edges, people, of them repaid, rates of repayment, notes: the fields of a `Population`."""
+        """Names, edges, people, of them repaid, rates of repayment, notes: the fields of a `Population`.
+
+        `up_to`: the people of a row have scores from that of the row below up to the row's own, evenly.
+        """
         o = self.options
         names, place = self._groups(np.array(table.columns[group]), counts)
         kept = place >= 0
@@ -155,10 +164,11 @@ class Estimate:
                 f"{self.origin}: a score of {scores[outside[0]]:g} on {table.at(outside)} lies outside the edges "
                 f"{edges[0]:g} to {edges[-1]:g}; widen them"
             )
-        cells = (place, bin_of(scores, edges))
-        people, paid = np.zeros((2, len(names), len(edges) - 1))
-        np.add.at(people, cells, counts)
-        np.add.at(paid, cells, repaid)
+        add_up = spread_over_bins if up_to else count_in_bins
+        people, paid = (
+            np.stack([add_up(scores[place == g], amount[place == g], edges) for g in range(len(names))])
+            for amount in (counts, repaid)
+        )
         rates, pooled = shrink(people, paid, o.shrinkage)
         if not o.per_group:
             rates = np.tile(pooled, (len(names), 1))

@@ -123,7 +123,12 @@ class Population:
         rates = table.numbers(rate, least=0, most=1, way_out="are these percentages? divide by 100")
         repaid = rates if default_rate is None else 1 - rates
         counts = estimate.counts(table, group, scores, share, cumulative_share, people)
-        return cls(table.origin, *estimate.cells(table, group, scores, counts, counts * repaid))
+        return cls(
+            table.origin,
+            *estimate.cells(
+                table, group, scores, counts, counts * repaid, up_to=cumulative_share is not None
+            ),
+        )
 
     @property
     def shares(self) -> Float[Array, "G"]:

@@ -20,10 +20,14 @@ from bisimulator.exact.occupancy import RETURN, Group
 Array = NDArray[np.float64]
 
 _CLOSED = 1e-8  # of the largest return at hand: bound and value are that close
-# tight first; the bound does not rest on the solver's tolerances, so its defaults will do where tight ones fail
-_SOLVER_OPTIONS: tuple[dict[str, float], ...] = (
-    {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
-    {},
+_TIGHT = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+# the simplex method first, then, for the few programmes that it gives up, without presolving and from the inside;
+# the bound does not rest on the solver's tolerances, so its defaults will do where tight ones fail
+_SOLVERS: tuple[tuple[str, dict[str, float]], ...] = (
+    ("highs", _TIGHT),
+    ("highs", {**_TIGHT, "presolve": False}),
+    ("highs-ipm", {}),
+    ("highs", {}),
 )
 
 
@@ -96,6 +100,17 @@ class Columns:
 
     def policy(self, mixture: Mixture) -> Float[Array, "T C"]:
         """pi_t(accept | score) with the occupancy of the mixture, hence with all its moments."""
+        accepted, visits = self._occupancy(mixture)
+        # where nobody ever is, any decision will do
+        return np.divide(accepted, visits, out=np.zeros_like(accepted), where=visits > 0)
+
+    def average(self, mixture: Mixture) -> Float[Array, "C"]:
+        """pi(accept | score), the mixture's decisions averaged over time: near the best that has no clock."""
+        accepted, visits = (each.sum(0) for each in self._occupancy(mixture))
+        return np.divide(accepted, visits, out=np.zeros_like(accepted), where=visits > 0)
+
+    def _occupancy(self, mixture: Mixture) -> tuple[Float[Array, "T C"], Float[Array, "T C"]]:
+        """Accepted and all visits of a person at each time and score."""
         person = self.group.types[0]
         visits, accepted = np.zeros((2, person.horizon, len(person.initial)))
         for column, weight in zip(mixture.columns, mixture.weights, strict=True):
@@ -103,8 +118,7 @@ class Columns:
                 share = weight * person.share * person.visits(plan)
                 visits += share
                 accepted += share * plan
-        # where nobody ever is, any decision will do
-        return np.divide(accepted, visits, out=np.zeros_like(accepted), where=visits > 0)
+        return accepted, visits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,19 +161,24 @@ def _master(
     body = np.hstack([rows.moments[:, i] @ g.moments.T for i, g in enumerate(groups)])
     gain = np.concatenate([g.moments @ unit for g, unit in zip(groups, units, strict=True)])
     owner = np.repeat(np.arange(len(groups)), sizes)
+    cost = np.concatenate([-gain, penalty])
+    unit = max(
+        float(abs(cost).max()), 1e-300
+    )  # tolerances are absolute: thousands of them would be too tight
     programme = {
-        "c": np.concatenate([-gain, penalty]),
+        "c": cost / unit,
         "A_ub": -np.hstack([body, rows.helper]),
         "b_ub": np.zeros(len(body)),
         "A_eq": np.pad((owner == np.arange(len(groups))[:, None]) * 1.0, ((0, 0), (0, len(penalty)))),
         "b_eq": np.ones(len(groups)),
         "bounds": [(0, None)] * len(owner) + [(0, most) for most in rows.most],
     }
-    for options in _SOLVER_OPTIONS:
-        result = linprog(**programme, method="highs", options=options)
+    for method, options in _SOLVERS:
+        result = linprog(**programme, method=method, options=options)
         if result.status == 0:
             break
     else:
         raise RuntimeError(f"the linear programme of the frontier was not solved: {result.message}")
     weights = np.split(result.x[: len(owner)], np.cumsum(sizes)[:-1])
-    return -result.fun, np.maximum(-result.ineqlin.marginals, 0), [w / w.sum() for w in weights]
+    prices = np.maximum(-unit * result.ineqlin.marginals, 0)
+    return -unit * result.fun, prices, [w / w.sum() for w in weights]

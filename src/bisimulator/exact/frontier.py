@@ -24,6 +24,8 @@ from bisimulator.exact.stationary import Stationary, climb
 
 Array = NDArray[np.float64]
 
+_MANY = 40  # acceptance probabilities that are searched for together
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frontier:
@@ -178,8 +180,9 @@ def _stationary(
     for level, point in zip(levels, points, strict=True):
         last = next((table for table in reversed(tables) if table is not None), None)
         candidates = starts if last is None else [last, *starts]
-        if last is not None and len(parts[0]) > 3:
-            candidates = candidates[:2]  # many groups at once are slow to climb
+        if gain[parts[0]].size > _MANY and point is not None:  # slow to climb, so only from close by
+            near = [c.average(m) for c, m in zip(search.groups, point.mixtures, strict=True)]
+            candidates = [np.stack(near), *candidates[: last is not None]]
         demand = search.demand(float(level))
         found = [
             climb([groups[g] for g in part], demand, [c[part] for c in candidates])
