@@ -36,17 +36,15 @@ COMMANDS: dict[str, Callable[..., None]] = {
 _SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows where no method is named
 
 
-def commands_for(arguments: Sequence[str]) -> dict[str, Callable[..., None]]:
-    """All commands; `train` with the options of the method that is named. It is slow to make, so only when needed."""
-    if not arguments or arguments[0].startswith("-"):
-        return {**COMMANDS, "train": make_train(_SHOWN_METHOD)}
-    if arguments[0] != "train":
-        return COMMANDS
+def command_for(name: str, arguments: Sequence[str]) -> Callable[..., None]:
+    """The command; `train` has the options of the method that is named."""
+    if name != "train":
+        return COMMANDS[name]
     from bisimulator import registry
 
-    named = [a for a in arguments[1:] if a in registry.METHODS]
-    words = [a for a in arguments[1:3] if not a.startswith("-")]  # an unknown name gets its "did you mean"
-    return {**COMMANDS, "train": make_train([*named, *words[1:], _SHOWN_METHOD][0])}
+    named = [a for a in arguments if a in registry.METHODS]
+    words = [a for a in arguments[:2] if not a.startswith("-")]  # an unknown name gets its "did you mean"
+    return make_train([*named, *words[1:], _SHOWN_METHOD][0])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,12 +57,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"bisimulator {__version__}")
         return 0
     try:
-        commands = commands_for(arguments)
         if arguments and not arguments[0].startswith("-"):
-            check_known("command", arguments[0], [*commands, "train"])
-        tyro.extras.subcommand_cli_from_dict(
-            commands, prog="bisimulator", description="Long-term group fairness.", args=arguments
-        )
+            check_known("command", arguments[0], [*COMMANDS, "train"])
+            command, *rest = arguments
+            tyro.cli(command_for(command, rest), prog=f"bisimulator {command}", args=rest)
+        else:  # help, or a reminder that a command is missing
+            commands = {**COMMANDS, "train": make_train(_SHOWN_METHOD)}
+            tyro.extras.subcommand_cli_from_dict(
+                commands, prog="bisimulator", description="Long-term group fairness.", args=arguments
+            )
     except KeyboardInterrupt:
         print("bisimulator: stopped", file=sys.stderr)
         return 130
