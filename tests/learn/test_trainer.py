@@ -107,7 +107,7 @@ def test_saved_loaded_and_resumed_it_ends_bit_for_bit_the_same(undisturbed, monk
         if int(training[0].update) == at:
             files.write_tree(file, training)
 
-    trainer.train(env, SOLVER, SEEDS, on_checkpoint=keep, checkpoint_seconds=-1.0)
+    trainer.train(env, SOLVER, SEEDS, on_checkpoint=keep, checkpoint_seconds=0.0)
     like = jax.eval_shape(lambda: trainer.init(env, SOLVER, SEEDS))
     loaded = files.read_tree(file, like)
     assert {int(part.update) for part in loaded} == {at}
@@ -173,7 +173,7 @@ def test_a_checkpoint_is_never_written_after_something_was_not_finite(monkeypatc
             SOLVER,
             SEEDS,
             on_checkpoint=lambda t: seen.append(int(t[0].update)),
-            checkpoint_seconds=-1.0,
+            checkpoint_seconds=0.0,
         )
     assert seen == [1, 2, 3, 4]
 

@@ -24,7 +24,8 @@ from bisimulator.methods.hooks import LearnedMethod
 
 SOLVERS: dict[str, tuple[type, type]] = {"ppo": (PPO, PPOConfig), "dqn": (DQN, DQNConfig)}
 _SECONDS_PER_CHUNK = 1.0
-CHECKPOINT_SECONDS = 30.0
+CHECKPOINT_SECONDS = 5.0  # what a kill costs at most; a checkpoint of the paper's jobs takes some 10 ms
+_CHECKPOINT_SHARE = 0.05  # of the time, for jobs whose checkpoints are large
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,18 +62,21 @@ def train(
     evaluate_at: Sequence[int] = (),
     on_evaluate: Callable[[Parts], None] = lambda training: None,
     on_checkpoint: Callable[[Parts], None] = lambda training: None,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    checkpoint_seconds: float | None = None,
 ) -> Parts:
     """Train until the end, from `training` where it is given (its arrays are used up).
 
     Chunks never change what is learned. After each of the updates `evaluate_at` the training is shown to
-    `on_evaluate`, which may look but not keep it; a checkpoint at such an update comes after it.
+    `on_evaluate`, which may look but not keep it; a checkpoint at such an update comes after it. Checkpoints come every
+    `checkpoint_seconds`, less often where they would take more than a twentieth of the time; 0: after every chunk.
     """
     parts = init(env, solver, seeds) if training is None else training
     update, chunk = int(parts[0].update), 1
     adapt_at = {u for u in solver.method.adapt_at(solver.updates) if u < solver.updates}
     stops = sorted(u for u in {*adapt_at, *evaluate_at, solver.updates} if u > update)
-    saved = time.monotonic()
+    checkpoints = _Checkpoints(
+        on_checkpoint, CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
+    )
     with interruptible() as interrupted, on_all_cores() as over_parts:
         while update < solver.updates:
             began, count = time.monotonic(), min(chunk, stops[0] - update)
@@ -89,15 +93,30 @@ def train(
             if update == stops[0]:
                 stops.pop(0)
             chunk = max(1, min(int(count * _SECONDS_PER_CHUNK / max(seconds, 1e-3)), 10 * chunk))
-            if interrupted.is_set() or time.monotonic() - saved > checkpoint_seconds:
-                on_checkpoint(parts)
-                saved = time.monotonic()
+            checkpoints.offer(parts, now=interrupted.is_set())
             if interrupted.is_set():
                 raise Interrupted(
                     f"stopped after {update} of {solver.updates} updates; the same command goes on from there"
                 )
     on_checkpoint(parts)
     return parts
+
+
+class _Checkpoints:
+    """Every so many seconds, and less often where they would take more than a share of the time."""
+
+    def __init__(self, keep: Callable[[Parts], None], seconds: float):
+        self._keep, self._seconds = keep, seconds
+        self._due = time.monotonic() + seconds
+
+    def offer(self, training: Parts, now: bool) -> None:
+        began = time.monotonic()
+        if now or began >= self._due:
+            self._keep(training)
+            end = time.monotonic()
+            self._due = end + (
+                max(self._seconds, (end - began) / _CHECKPOINT_SHARE) if self._seconds else 0.0
+            )
 
 
 def init(env: Env, solver: Any, seeds: tuple[int, ...]) -> Parts:
