@@ -36,8 +36,8 @@ STYLES = {
     "EO": Style("#882255", "#DE7FB0", DOTTED, "d"),
     "Classifier": Style("#332288", "#A396F5", DOTTED, "*"),
     "accept-all": Style("#117733", "#5FD08A", DOTTED, "8"),
-    "reject-all": Style("#AA4499", "#E58AD6", DOTTED, "H"),
-    "threshold": Style("#5F5F9F", "#B3B3F2", DOTTED, "p"),
+    "reject-all": Style("#9440C8", "#FFC9E8", DOTTED, "H"),
+    "threshold": Style("#5F5F9F", "#B3B3F2", DOTTED, "o"),
 }
 _OTHERS = (
     ("#661100", "#E08A75"),

@@ -21,17 +21,22 @@ _OTHERWISE = ("who are qualified", "are accepted")
 
 
 def baseline(scene: Scene) -> Entry | None:
-    """Plain PPO, or else the method with the widest recall gap."""
-    known = [entry for entry in scene.entries if not math.isnan(gap(entry))]
-    return scene.find(statistics.BASELINE) or max(known, key=gap, default=None)
+    """Plain PPO, or else the method with the widest recall gap; None where no recall is defined."""
+    known = _with_recalls(scene)
+    plain = scene.find(statistics.BASELINE)
+    return plain if plain in known else max(known, key=gap, default=None)
 
 
 def fairest(scene: Scene) -> list[Entry]:
     """All whose recall gap is as small as any, those with the highest return first."""
-    known = [entry for entry in scene.entries if not math.isnan(gap(entry))]
+    known = _with_recalls(scene)
     least = min(map(gap, known), default=math.nan)
     found = [entry for entry in known if gap(entry) < least + ALIKE]
     return sorted(found, key=lambda entry: -_mean(entry, "average_return"))
+
+
+def _with_recalls(scene: Scene) -> list[Entry]:
+    return [entry for entry in scene.entries if not math.isnan(gap(entry))]
 
 
 def gap(entry: Entry) -> float:

@@ -16,7 +16,7 @@ from bisimulator.report.colours import Style, style
 from bisimulator.report.columns import published_name, table_columns
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Entry:
     """One job of a scenario. `key` is unique within it, `label` is what people read."""
 
@@ -60,7 +60,7 @@ class Entry:
         return seed_means(self.result.columns[column])
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
     scenario: str
     entries: tuple[Entry, ...]

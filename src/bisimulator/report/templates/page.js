@@ -60,8 +60,17 @@ function readAddress() {
   const found = location.hash.match(/^#hide=(.*)$/);
   if (!found) return;
   hidden.clear();
-  for (const name of found[1].split(",").map(decodeURIComponent)) if (name in data.looks) hidden.add(name);
+  for (const name of found[1].split(",").map(decoded)) if (Object.hasOwn(data.looks, name)) hidden.add(name);
   update();
+}
+
+// An address may have been cut off in the middle of a character.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function sortBy(table, column, button) {

@@ -1,0 +1,97 @@
+"""Results as a run would leave them, made up in milliseconds: nothing is trained or simulated."""
+
+import sys
+import types
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from bisimulator import registry
+from bisimulator.core import COUNTS, SCORE_GRID, Outcome
+from bisimulator.experiments.curves import Curves
+from bisimulator.experiments.run import Result
+from bisimulator.experiments.spec import make_spec
+from bisimulator.methods.hooks import LearnedMethod
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&"
+SCORES = {"college": 10}  # lending has 7
+
+
+def made_up(
+    scenario="lending",
+    method="ppo",
+    *,
+    recalls=(0.9, 0.4),
+    income=1000.0,
+    seeds=3,
+    points=4,
+    noise=0.02,
+    settings=None,
+    **options,
+):
+    """A job whose groups have about these recalls and whose episodes return about `income`."""
+    spec = make_spec(scenario, method, seeds=seeds, episodes=2, settings=settings or {}, **options)
+    rng = np.random.default_rng(len(scenario) + 31 * len(method))
+    groups, scores = len(recalls), SCORES.get(scenario, 7)
+    shape = (len(spec.seeds), spec.episodes, groups)
+    counts = np.zeros((*shape, len(COUNTS)))
+    counts[..., COUNTS.index("applied")] = 100
+    counts[..., COUNTS.index("qualified")] = 50
+    shares = np.clip(np.asarray(recalls) + noise * rng.normal(size=shape), 0, 1)
+    counts[..., COUNTS.index("approved_qualified")] = 50 * shares
+    counts[..., COUNTS.index("approved")] = 80 * shares
+    counts[..., COUNTS.index("reward")] = income / groups * (1 + noise * rng.normal(size=shape))
+    counts[..., COUNTS.index("burden")] = 15 * (1 + 0.1 * np.arange(groups))
+    counts[..., COUNTS.index("burdened")] = 10
+    true = rng.uniform(5, 10, (*shape, scores))
+    observed = np.zeros((*shape, (scores - 1) * SCORE_GRID + 1))
+    observed[..., ::SCORE_GRID] = true[..., ::-1]
+    times = np.linspace(0.1, 1, 10)[:, None]
+    approvals = times * counts[..., None, :, COUNTS.index("approved")]
+    result = Result(spec, Outcome(counts, true, observed, approvals), _learned(spec, groups, rng))
+    if not spec.steps:
+        return result
+    return Result(spec, result.outcome, result.learned, _curves(result, points, rng), 12.5)
+
+
+def _learned(spec, groups, rng):
+    if "bisimulator" not in spec.method:
+        return {}
+    omega = len(spec.make_env().scenario.omega_names)
+    return {"omega": rng.uniform(0, 2, (len(spec.seeds), groups, omega))}
+
+
+def _curves(result, points, rng):
+    """From half of the final value to it."""
+    steps = np.linspace(0, result.spec.steps, points + 1)[1:].astype(int)
+    rise = np.linspace(0.5, 1, points)[:, None]
+    ends = {name: values.mean(1) for name, values in result.columns.items()}
+    return Curves(
+        steps, {name: rise * end * rng.uniform(0.99, 1.01, rise.shape) for name, end in ends.items()}
+    )
+
+
+def few():
+    """Two scenarios: trained methods and a rule; two groups and ten."""
+    many = np.linspace(0.95, 0.3, 10)
+    return [
+        made_up("lending", "ppo"),
+        made_up("lending", "dqn", recalls=(0.92, 0.38)),
+        made_up("lending", "ppo-bisimulator", recalls=(1.0, 1.0), income=950.0),
+        made_up("lending", "ppo-bisimulator-reward", recalls=(1.0, 1.0), income=960.0),
+        made_up("lending", "accept-all", recalls=(1.0, 1.0), income=955.0),
+        made_up("lending-10-groups", "ppo", recalls=many),
+        made_up("lending-10-groups", "ppo-bisimulator", recalls=np.ones(10), income=950.0),
+    ]
+
+
+@contextmanager
+def hostile_method():
+    """While it is registered, a method has the name that an attacker would choose."""
+    module = types.ModuleType("somebodys")
+    module.METHOD = LearnedMethod(summary="", published="", solver="ppo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "somebodys", module)
+        patch.setitem(registry.METHODS, HOSTILE, "somebodys:METHOD")
+        yield HOSTILE

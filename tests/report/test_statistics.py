@@ -1,0 +1,79 @@
+"""Interquartile means and differences against plain PPO, paired by seed."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from bisimulator.experiments.stats import Interval
+from bisimulator.report import statistics
+from bisimulator.report.scenes import scenes
+from tests.report.made_up import few, made_up
+
+
+def entries(*results):
+    (scene,) = scenes(results)
+    return {entry.result.spec.method: entry for entry in scene.entries}
+
+
+def test_differences_are_paired_by_seed_whatever_their_order():
+    ppo, dqn = made_up(method="ppo", noise=0.1), made_up(method="dqn", noise=0.1)
+    order = [2, 0]  # the seeds of the other job, and only two of them
+    outcome = dataclasses.replace(
+        dqn.outcome, **{f.name: getattr(dqn.outcome, f.name)[order] for f in dataclasses.fields(dqn.outcome)}
+    )
+    shuffled = dataclasses.replace(dqn, spec=dataclasses.replace(dqn.spec, seeds=(2, 0)), outcome=outcome)
+    found = entries(ppo, shuffled)
+    difference = statistics.against(found["dqn"], found["ppo"], "recall_gap")
+    both = (dqn.columns["recall_gap"] - ppo.columns["recall_gap"]).mean(1)[order]
+    assert difference.estimate == pytest.approx(both.mean())
+
+
+def test_a_pair_of_equal_jobs_has_no_difference():
+    found = entries(made_up(method="ppo"), made_up(method="dqn"))
+    assert (
+        statistics.in_short(statistics.against(found["ppo"], found["ppo"], "recall_gap"))
+        == "the same with every seed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        ((1.0, 0.5, 1.5), "significantly higher"),
+        ((-1.0, -1.5, -0.5), "significantly lower"),
+        ((1.0, -0.5, 2.5), "no significant difference"),
+        ((1.0, 0.0, 2.0), "no significant difference"),
+        ((0.0, 0.0, 0.0), "the same with every seed"),
+        ((1.0, math.nan, math.nan), "one pair of seeds, cannot tell"),
+        ((math.nan, math.nan, math.nan), "unknown"),
+    ],
+)
+def test_in_words(interval, words):
+    assert statistics.in_short(Interval(*interval)) == words
+
+
+def test_intervals_are_shown_with_their_ends():
+    assert statistics.show(Interval(3572.3249, 3510.1, 3620.4)) == "3572.32 [3510.10, 3620.40]"
+    assert statistics.show(Interval(0.0012, -0.002, 0.004), sign=True) == "+0.001 [-0.002, +0.004]"
+    assert statistics.show(Interval(1.5, math.nan, math.nan)) == "1.500"
+    assert statistics.show(Interval(math.nan, math.nan, math.nan)) == "-"
+
+
+def test_csv_has_a_difference_for_all_but_plain_ppo():
+    rows = [dict(zip(statistics.CSV_COLUMNS, row, strict=True)) for row in statistics.csv_rows(few())]
+    for row in rows:
+        assert row["iqm_low"] <= row["iqm"] <= row["iqm_high"]
+        assert (row["minus_ppo"] == "") == (row["method"] == "PPO")
+
+
+def test_without_plain_ppo_there_is_nothing_to_compare_with():
+    rows = statistics.csv_rows([made_up(method="dqn")])
+    assert all(row[6:] == ("", "", "", "") for row in rows)
+
+
+def test_the_bootstrap_is_the_same_each_time():
+    one, other = (statistics.iqm(entries(made_up(noise=0.1))["ppo"], "recall_gap") for _ in range(2))
+    assert one == other
+    assert np.isfinite(one).all()

@@ -1,0 +1,78 @@
+"""Matched, beaten or missed: every published number, at the edges and in the sums."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bisimulator import published
+from bisimulator.published import Published
+from bisimulator.report.columns import direction
+from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, Comparison, compare, score
+from tests.report.made_up import few, made_up
+
+
+def verdict(metric, ours, theirs):
+    return Comparison("lending", "PPO", metric, ours, Published(*theirs)).verdict
+
+
+@pytest.mark.parametrize(("scenario", "method", "metric"), published.results())
+def test_each_published_number_is_matched_by_itself_and_only_near_itself(scenario, method, metric):
+    theirs = published.results()[scenario, method, metric]
+    better = 1 if direction(metric) == "higher" else -1
+    far = 2 * theirs.ci95 + 0.01
+    for shift, wanted in ((0, MATCHED), (better * far, BEATEN), (-better * far, MISSED)):
+        ours = (theirs.mean + shift, theirs.ci95)
+        assert Comparison(scenario, method, metric, ours, theirs).verdict == wanted
+
+
+@pytest.mark.parametrize(
+    ("metric", "ours", "theirs", "wanted"),
+    [
+        ("credit_gap", (1.10, 0.05), (1.00, 0.05), MATCHED),  # the intervals touch
+        ("credit_gap", (1.11, 0.05), (1.00, 0.05), MISSED),
+        ("credit_gap", (0.89, 0.05), (1.00, 0.05), BEATEN),
+        ("recall_g1", (0.9951, 0.0004), (1.00, 0.00), MATCHED),  # printed as 1.00 ± 0.00
+        ("recall_g1", (0.9949, 0.0004), (1.00, 0.00), MISSED),  # printed as 0.99 ± 0.00
+        ("recall_g1", (0.95, math.nan), (0.96, 0.01), MATCHED),  # one seed: our number in their interval
+        ("recall_g1", (0.94, math.nan), (0.96, 0.01), MISSED),
+        ("recall_g1", (math.nan, math.nan), (0.96, 0.01), MISSED),
+    ],
+)
+def test_the_edges(metric, ours, theirs, wanted):
+    assert verdict(metric, ours, theirs) == wanted
+
+
+def test_every_number_of_a_job_is_compared_once():
+    results = few()
+    compared = compare([*results, *results])
+    keys = [(c.scenario, c.method, c.metric) for c in compared]
+    assert len(keys) == len(set(keys)) == 4 * 5 + 2 * 4  # accept-all is not in the paper
+    assert all(c.theirs == published.results()[key] for c, key in zip(compared, keys, strict=True))
+
+
+def test_the_difference_is_ours_minus_theirs():
+    result = made_up()
+    for c in compare([result]):
+        assert c.difference == pytest.approx(result.summary[c.metric][0] - c.theirs.mean)
+
+
+def test_of_two_jobs_the_longer_one_is_compared():
+    long, short = made_up(steps=40_000, income=5000.0), made_up(steps=20_000)
+    ours = {c.ours for c in compare([short, long]) if c.metric == "average_return"}
+    assert ours == {long.summary["average_return"]}
+
+
+def test_other_settings_are_not_compared():
+    assert compare([made_up(settings={"population": 500})]) == []
+
+
+def test_scores_add_up_to_all_of_the_papers_numbers():
+    compared = compare(few())
+    total = score(compared)
+    assert total.total == len(published.results()) == 186
+    assert total.total - total.not_run == len(compared)
+    parts = [score(compared, scenario) for scenario in {key[0] for key in published.results()}]
+    sums = np.sum([list(part.counts.values()) for part in parts], 0)
+    assert sums.tolist() == list(total.counts.values())
+    assert score([]).counts == {"matched": 0, "beaten": 0, "missed": 0, "not run": 186}
