@@ -105,6 +105,11 @@ class Corrector:
         rows = self.encoding.rows(observations, np.where(known, group, 0))[known]
         action = self.encoding.actions(actions)[known]
         reward = np.asarray(rewards, np.float32)[known]
+        for name, values in (("observations", rows), ("rewards", reward)):
+            if not np.isfinite(values).all():
+                raise ValueError(
+                    f"{name} must be finite, got NaN or infinity; look where the environment makes them"
+                )
         for at in range(0, len(rows), self.batch):
             part = slice(at, at + self.batch)
             place = (self.recorded + np.arange(len(rows[part]))) % self.batch
@@ -123,8 +128,7 @@ class Corrector:
         )
         if not np.isfinite(self.state.j_rew):
             raise FloatingPointError(
-                "the reward correction is not finite any more; rewards or observations may be, too: "
-                "look for NaN in them, and bring rewards to about 1 in size"
+                "the reward correction is not finite any more; bring rewards and observations to about 1 in size"
             )
         self.updates += 1
         return True

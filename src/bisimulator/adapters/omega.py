@@ -35,7 +35,7 @@ class ObservationParams:
 
     @property
     def observation_params_bounds(self) -> tuple[float, float]:
-        return self.env.scenario.omega_bounds
+        return self.env.omega_bounds
 
     @property
     def observation_params_names(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Small models that learn quickly: what is tested is what the callback does, not what comes out."""
 
-import jax
 import numpy as np
 import pytest
 import torch
@@ -8,13 +7,11 @@ import torch
 from bisimulator.adapters.sb3 import BisimulatorVecEnv
 
 
-@pytest.fixture(autouse=True, scope="package")
-def one_thread_and_quick_compiling():
+@pytest.fixture(autouse=True, scope="module")
+def one_thread(quick_compiling):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    jax.config.update("jax_disable_most_optimizations", True)
     yield
-    jax.config.update("jax_disable_most_optimizations", False)
     torch.set_num_threads(threads)
 
 

@@ -20,7 +20,7 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from bisimulator.adapters.corrector import BATCH, Corrector, facts, split_options
 from bisimulator.adapters.groups import missing_group
 from bisimulator.adapters.nests import stacked
-from bisimulator.adapters.sb3.dynamics import improve_omega
+from bisimulator.adapters.sb3.dynamics import check_can_improve, improve_omega
 from bisimulator.adapters.sb3.replay import LiveRewards, attach, detach
 from bisimulator.errors import check_int
 from bisimulator.methods.bisimulator import DQN_BISIMULATOR, PPO_BISIMULATOR
@@ -85,6 +85,8 @@ class BisimulatorCallback(BaseCallback):
         config = corrector.config
         shares = sorted(config.dynamics_at) if config.dynamics_steps and corrector.omega.size else []
         self._improve_at = [self.num_timesteps + share * total for share in shares]
+        if shares:
+            check_can_improve(corrector, self.model, self.dynamics_env)
         self._unlearned = 0
         self._live: LiveRewards | None = None
         if corrector.omega.size:

@@ -29,15 +29,9 @@ def improve_omega(
     corrector: Corrector, model: BaseAlgorithm, make_env: Callable[[], gymnasium.Env[Any, Any]] | None
 ) -> None:
     """In one compiled program for our own environments, else in an environment of the user's, step by step."""
-    venv = model.get_env()
-    if make_env is None and is_ours(venv):
-        _improve_compiled(corrector, model, venv.unwrapped)  # type: ignore[union-attr, arg-type]
-        return
     if make_env is None:
-        raise ValueError(
-            "the environment's observation parameters can be learned, but there is no environment to try candidates in "
-            "without disturbing the training; pass dynamics_env=lambda: MyEnv(), or dynamics_steps=0"
-        )
+        _improve_compiled(corrector, model, model.get_env().unwrapped)  # type: ignore[union-attr, arg-type]
+        return
     env, normalise = make_env(), normaliser(model)
 
     def act(observation: Any) -> Any:
@@ -47,6 +41,23 @@ def improve_omega(
         search.improve_omega(corrector, env, act)
     finally:
         env.close()
+
+
+def check_can_improve(corrector: Corrector, model: BaseAlgorithm, make_env: Any) -> None:
+    """Say before the training starts that omega cannot be learned, not when it is due."""
+    venv = model.get_env()
+    if make_env is not None:
+        return
+    if not is_ours(venv):
+        raise ValueError(
+            "the environment's observation parameters can be learned, but there is no environment to try candidates in "
+            "without disturbing the training; pass dynamics_env=lambda: MyEnv(), or dynamics_steps=0"
+        )
+    if corrector.encoding.size != venv.unwrapped.envs.env.observation_size:  # type: ignore[union-attr]
+        raise ValueError(
+            "omega of this environment is learned with its own observed score; "
+            "leave score out, or pass dynamics_steps=0"
+        )
 
 
 def is_ours(venv: VecEnv | None) -> bool:
@@ -60,11 +71,6 @@ def is_ours(venv: VecEnv | None) -> bool:
 
 def _improve_compiled(corrector: Corrector, model: BaseAlgorithm, venv: BisimulatorVecEnv) -> None:
     env = venv.envs.env
-    if corrector.encoding.size != env.observation_size:
-        raise ValueError(
-            "omega of this environment is learned with its own observed score; "
-            "leave score out, or pass dynamics_steps=0"
-        )
     corrector.state = _adapt(
         build(corrector.config, env),
         corrector.next_key(),

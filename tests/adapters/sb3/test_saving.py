@@ -1,0 +1,44 @@
+"""Model, correction and omega are saved together and go on together."""
+
+import equinox as eqx
+import numpy as np
+import pytest
+from stable_baselines3 import PPO
+
+from bisimulator.adapters.sb3 import BisimulatorCallback, BisimulatorVecEnv, load, save
+
+OPTIONS = {"n_steps": 16, "batch_size": 16, "n_epochs": 1, "seed": 0, "device": "cpu"}
+SMALL = {"hidden": (4,), "psi_hidden": (4,), "alpha": 2.0, "dynamics_steps": 0, "learning_rate": 0.05}
+
+
+def test_what_is_loaded_is_what_was_saved(venv, tmp_path):
+    model, callback = PPO("MlpPolicy", venv, **OPTIONS), BisimulatorCallback(batch=64, **SMALL)
+    model.learn(128, callback=callback)
+    omega = np.array([[0.5, 1.0], [1.5, 0.25]], np.float32)
+    callback.corrector.state = eqx.tree_at(lambda state: state.omega, callback.corrector.state, omega)
+    save(tmp_path / "runs" / "lending", model, callback)
+    assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == ["lending.bisimulator.npz", "lending.zip"]
+    with np.load(tmp_path / "runs" / "lending.bisimulator.npz", allow_pickle=False) as stored:
+        assert all(stored[name].dtype != object for name in stored.files)
+
+    fresh = BisimulatorVecEnv("lending", 4, population=20, horizon=30)
+    again, its = load(tmp_path / "runs" / "lending.zip", PPO, fresh, device="cpu")
+    np.testing.assert_array_equal(fresh.get_attr("observation_params")[0], omega)
+    assert its.corrector.config == callback.corrector.config
+    obs = fresh.reset()
+    np.testing.assert_array_equal(
+        again.predict(obs, deterministic=True)[0], model.predict(obs, deterministic=True)[0]
+    )
+    group, action = obs[:, 1:3].argmax(1), np.ones(4, int)
+    extra = its.corrector.correction(obs, action, group)
+    assert extra.all()
+    np.testing.assert_array_equal(extra, callback.corrector.correction(obs, action, group))
+    updates = its.corrector.updates
+    again.learn(64, callback=its, reset_num_timesteps=False)
+    assert its.corrector.updates == updates + 1
+
+
+def test_errors(venv, tmp_path):
+    PPO("MlpPolicy", venv, **OPTIONS).save(tmp_path / "plain")
+    with pytest.raises(FileNotFoundError, match=r"plain.bisimulator.npz is missing.*PPO.load"):
+        load(tmp_path / "plain", PPO, venv)

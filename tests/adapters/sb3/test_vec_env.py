@@ -1,0 +1,59 @@
+"""The compiled VecEnv against Stable-Baselines3's own vector of single environments."""
+
+import numpy as np
+import pytest
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from bisimulator.adapters.gymnasium_env import BisimulatorEnv
+from bisimulator.adapters.sb3 import BisimulatorVecEnv
+
+SMALL = {"population": 8, "horizon": 12}
+
+
+def assert_same(mine, wanted, where=""):
+    if isinstance(wanted, dict):
+        assert mine.keys() == wanted.keys(), where
+        for key in wanted:
+            assert_same(mine[key], wanted[key], key)
+    else:
+        np.testing.assert_array_equal(mine, wanted, where)
+
+
+def test_same_as_a_vector_of_singles():
+    """College, whose episodes end by termination and by truncation."""
+    mine = BisimulatorVecEnv("college", 3, **SMALL)
+    wanted = DummyVecEnv([lambda: BisimulatorEnv("college", **SMALL)] * 3)
+    mine.seed(5)
+    wanted.seed(5)
+    np.testing.assert_array_equal(mine.reset(), wanted.reset())
+    rng, ends = np.random.default_rng(0), []
+    for _ in range(60):
+        actions = (rng.random(3) < 0.6).astype(int)
+        ours, theirs = mine.step(actions), wanted.step(actions)
+        for a, b in zip(ours[:3], theirs[:3], strict=True):
+            np.testing.assert_array_equal(a, b)
+        for a, b in zip(ours[3], theirs[3], strict=True):
+            assert_same(a, b)
+        ends += [info["TimeLimit.truncated"] for info in ours[3] if "terminal_observation" in info]
+    assert {True, False} == set(ends)
+    mine.close()
+
+
+def test_what_is_set_is_set_for_all_copies():
+    env = BisimulatorVecEnv("lending", 3, **SMALL)
+    assert env.get_attr("num_groups", indices=[0, 2]) == [2, 2]
+    assert env.has_attr("observation_params")
+    assert not env.has_attr("no_such_thing")
+    env.env_method("set_observation_params", np.full((2, 2), 0.5))
+    assert (env.get_attr("observation_params")[2] == 0.5).all()
+    with pytest.raises(ValueError, match="one for all 3 copies, not for copies 1; leave indices out"):
+        env.env_method("set_observation_params", np.ones((2, 2)), indices=1)
+    env.set_attr("render_mode", "rgb_array")
+    assert env.get_attr("render_mode") == ["rgb_array"] * 3
+    assert env.env_is_wrapped(DummyVecEnv) == [False] * 3
+
+
+def test_pictures():
+    env = BisimulatorVecEnv("college", 3, render_mode="rgb_array", **SMALL)
+    env.reset()
+    assert [picture.shape for picture in env.get_images()] == [(540, 960, 3)] * 3

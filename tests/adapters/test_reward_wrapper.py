@@ -1,0 +1,132 @@
+"""The wrappers: r + alpha * R_phi, whatever the spaces and the autoreset mode, and every decision recorded once."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from bisimulator.adapters import (
+    BisimulatorRewardWrapper,
+    BisimulatorVectorRewardWrapper,
+    Corrector,
+    WithGroups,
+)
+from bisimulator.adapters.gymnasium_vector import BisimulatorVectorEnv
+from tests.adapters.applicants import Applicants
+
+pytestmark = pytest.mark.usefixtures("quick_compiling")
+
+OPTIONS = {"batch": 16, "hidden": (4,), "learning_rate": 0.05}
+
+
+def test_one_environment():
+    env, plain = BisimulatorRewardWrapper(Applicants(), **OPTIONS), Applicants()
+    obs, _ = env.reset(seed=0)
+    plain.reset(seed=0)
+    learned = 0
+    for t in range(100):
+        action = t % 2
+        before = obs
+        obs, reward, _, _, info = env.step(action)
+        original = plain.step(action)[1]
+        assert info["original_reward"] == original
+        extra = env.corrector.correction(before[None], [action], [info["group"]])[0]
+        assert reward == pytest.approx(original + extra)
+        learned += extra != 0
+        if t % 16 == 15:
+            env.corrector.learn()
+    assert learned == 84
+    assert env.corrector.recorded == 100
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize("ours", [True, False])
+def test_vectors_record_each_decision_once(mode, ours):
+    if ours:
+        inner = BisimulatorVectorEnv("lending", 3, population=9, horizon=7, autoreset_mode=mode)
+    else:
+        inner = SyncVectorEnv([lambda: Applicants(horizon=7)] * 3, autoreset_mode=mode)
+    envs = BisimulatorVectorRewardWrapper(inner, **OPTIONS)
+    obs, _ = envs.reset(seed=0)
+    decided = 0
+    for _ in range(20):
+        before = obs.copy()
+        actions = envs.action_space.sample()
+        obs, rewards, terminated, truncated, info = envs.step(actions)
+        present = info["_original_reward"]
+        decided += int(present.sum())
+        extra = rewards - info["original_reward"]
+        assert not extra[~present].any()
+        if envs.corrector.updates and present.all() and "group" in info and info["_group"].all():
+            np.testing.assert_allclose(
+                extra, envs.corrector.correction(before, actions, info["group"]), atol=1e-6
+            )
+        envs.corrector.learn()
+        if mode is AutoresetMode.DISABLED and truncated.any():
+            obs, _ = envs.reset(options={"reset_mask": terminated | truncated})
+    assert envs.corrector.recorded == decided
+    assert decided == (54 if mode is AutoresetMode.NEXT_STEP else 60)
+    assert envs.corrector.updates > 0
+
+
+class Nested(gymnasium.Wrapper):
+    """Dict observations and two decisions at once."""
+
+    def __init__(self):
+        super().__init__(Applicants(horizon=30))
+        free = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+        self.observation_space = spaces.Dict({"score": spaces.Box(-9, 9, (1,), np.float32), "rest": free})
+        self.action_space = spaces.MultiDiscrete([2, 3])
+
+    def show(self, obs):
+        return {"score": obs[:1].clip(-9, 9), "rest": obs[1:]}
+
+    def reset(self, **options):
+        obs, info = self.env.reset(**options)
+        return self.show(obs), info
+
+    def step(self, action):
+        obs, *rest, info = self.env.step(int(action[0]))
+        return self.show(obs), *rest, {"group": info["group"]}
+
+
+def test_dict_observations_and_several_decisions_at_once():
+    one = BisimulatorRewardWrapper(Nested(), score="score", **OPTIONS)
+    many = BisimulatorVectorRewardWrapper(SyncVectorEnv([Nested] * 2), score="score", **OPTIONS)
+    for env in (one, many):
+        env.reset(seed=0)
+        for _ in range(20):
+            env.step(env.action_space.sample())
+        assert env.corrector.learn()
+        assert env.corrector.encoding.num_actions == 6
+        rewards = env.step(env.action_space.sample())[1]
+        assert np.all(rewards != np.round(rewards))
+
+
+def test_a_correction_can_be_shared():
+    shared = Corrector.of(Applicants(), **OPTIONS)
+    envs = [BisimulatorRewardWrapper(Applicants(), shared) for _ in range(2)]
+    for env in envs:
+        env.reset(seed=0)
+        env.step(1)
+    assert shared.recorded == 2
+
+
+def test_refusals():
+    plain = gymnasium.make("CartPole-v1")
+    with pytest.raises(ValueError, match="does not say how many groups"):
+        BisimulatorRewardWrapper(plain)
+    env = BisimulatorRewardWrapper(plain, num_groups=2)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"info has no 'group'.*WithGroups"):
+        env.step(0)
+    envs = BisimulatorVectorRewardWrapper(
+        SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")]), num_groups=2
+    )
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match="info has no 'group'"):
+        envs.step(np.zeros(1, int))
+    swinging = WithGroups(gymnasium.make("Pendulum-v1"), group=lambda obs: 0, num_groups=2)
+    with pytest.raises(ValueError, match="continuous decisions are never the same"):
+        BisimulatorRewardWrapper(swinging)
