@@ -31,7 +31,7 @@ def test_finished_jobs_need_no_cluster(tmp_path, monkeypatch):
     expected, told = run_locally(specs, tmp_path, lambda event: None), []
     monkeypatch.setitem(sys.modules, "ray", None)
     assert_same(cluster.run_on_ray(specs, tmp_path, told.append)[0], expected[0])
-    assert [event.kind for event in told] == ["finished"]
+    assert [event.kind for event in told] == ["kept"]
 
 
 @pytest.fixture

@@ -2,15 +2,18 @@
 
 import csv
 import dataclasses
+import errno
 import os
+import shutil
 import signal
 
+import jax
 import numpy as np
 import pytest
 
-from bisimulator.errors import Interrupted
+from bisimulator.errors import Interrupted, NoRoom
 from bisimulator.evaluation import mean_and_interval
-from bisimulator.experiments import files
+from bisimulator.experiments import checkpoint, files
 from bisimulator.experiments import run as jobs
 from bisimulator.experiments.spec import make_spec
 from bisimulator.learn import trainer
@@ -27,6 +30,7 @@ def rule(**changes):
 
 def learned(**changes):
     options = {"seeds": 2, "steps": 80, "episodes": 2, "settings": SETTINGS, "solver": SOLVER}
+    options |= {"curve_every": 24, "curve_episodes": 2}
     options |= {"config": Config(hidden=(4,), psi_hidden=(4,), dynamics_steps=0)}
     return make_spec("lending", "ppo-bisimulator-reward", **(options | changes))
 
@@ -41,6 +45,12 @@ def finished(tmp_path_factory):
 def assert_same(a, b):
     for field in dataclasses.fields(a.outcome):
         np.testing.assert_array_equal(getattr(a.outcome, field.name), getattr(b.outcome, field.name))
+    assert (a.curves is None) == (b.curves is None)
+    if a.curves is not None:
+        one, other = a.curves.arrays(), b.curves.arrays()
+        assert one.keys() == other.keys()
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
     assert a.learned.keys() == b.learned.keys()
     for name in a.learned:
         np.testing.assert_array_equal(a.learned[name], b.learned[name])
@@ -69,7 +79,7 @@ def test_the_same_spec_gives_the_same_numbers_elsewhere(finished, tmp_path):
     result, folder, _ = finished
     assert_same(jobs.run(learned(), tmp_path), result)
     again = tmp_path / learned().name
-    for name in ("weights.npz", "episodes.csv", "config.json"):
+    for name in ("weights.npz", "episodes.csv", "config.json", "curves.npz"):
         assert (again / name).read_bytes() == (folder / name).read_bytes()
 
 
@@ -137,7 +147,8 @@ def test_ctrl_c_keeps_a_checkpoint_and_the_second_start_ends_the_same(finished, 
     told = []
     assert_same(jobs.run(learned(), tmp_path, told.append), result)
     assert told[0].update == 5
-    assert (folder / "weights.npz").read_bytes() == (undisturbed / "weights.npz").read_bytes()
+    for name in ("weights.npz", "curves.npz"):
+        assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
 
 
 def test_a_damaged_checkpoint_is_set_aside_and_training_starts_anew(finished, tmp_path):
@@ -148,6 +159,103 @@ def test_a_damaged_checkpoint_is_set_aside_and_training_starts_anew(finished, tm
     with pytest.warns(UserWarning, match=r"checkpoint\.npz is damaged"):
         assert_same(jobs.run(learned(), tmp_path), result)
     assert (folder / "checkpoint.npz.damaged").exists()
+
+
+def test_the_time_spent_is_kept_and_goes_on_after_a_stop(finished, tmp_path, monkeypatch):
+    result, folder, _ = finished
+    assert result.seconds > 0
+    assert jobs.load(folder).seconds == result.seconds
+    stop_after(4, tmp_path, monkeypatch)
+    kept = checkpoint.read_checkpoint(tmp_path / learned().name / checkpoint.NAME, shapes())
+    assert kept.seconds > 0
+    dataclasses.replace(kept, seconds=1000.0).write(tmp_path / learned().name / checkpoint.NAME)
+    assert jobs.run(learned(), tmp_path).seconds > 1000
+
+
+def test_killed_before_the_result_was_kept_nothing_is_trained_again(finished, tmp_path, monkeypatch):
+    result, _, _ = finished
+
+    def kill(result, folder):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "save", kill)
+        with pytest.raises(KeyboardInterrupt):
+            jobs.run(learned(), tmp_path)
+    told = []
+    assert_same(jobs.run(learned(), tmp_path, told.append), result)
+    assert told == []
+
+
+def test_what_a_kill_left_half_written_is_removed(tmp_path):
+    folder = tmp_path / rule().name
+    folder.mkdir(parents=True)
+    (folder / ".unfinished-outcome.npz.abc").write_bytes(b"half")
+    (folder / ".lock").write_bytes(b"")
+    jobs.run(rule(), tmp_path)
+    assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_a_full_disk_is_said_and_harms_nothing(finished, tmp_path, monkeypatch):
+    """It fills up when the checkpoint after update 6 is written; the one after update 5 stays."""
+    result, _, _ = finished
+    monkeypatch.setattr(trainer, "_SECONDS_PER_CHUNK", 0.0)
+    monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", 0.0)
+    updates, sync = [], os.fsync
+
+    def full(handle):
+        if updates[-1:] == [6]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(NoRoom, match=r"checkpoint\.npz could not be written, the disk is full; .* Make room"):
+        jobs.run(learned(), tmp_path, lambda p: updates.append(p.update))
+    folder = tmp_path / learned().name
+    assert {path.name for path in folder.iterdir()} == {"config.json", "checkpoint.npz"}
+    told = []
+    monkeypatch.setattr(os, "fsync", sync)
+    assert_same(jobs.run(learned(), tmp_path, told.append), result)
+    assert told[0].update == 6
+
+
+def test_a_checkpoint_whose_curve_does_not_fit_is_damaged(finished, tmp_path, monkeypatch):
+    result, _, _ = finished
+    path = stop_after(4, tmp_path, monkeypatch) / checkpoint.NAME
+    kept = checkpoint.read_checkpoint(path, shapes())
+    assert {len(values) for values in kept.rows.values()} == {1}
+    dataclasses.replace(kept, rows={}).write(path)
+    with pytest.warns(UserWarning, match=r"checkpoint\.npz is damaged \(holds no learning curve"):
+        assert_same(jobs.run(learned(), tmp_path), result)
+
+
+def test_a_damaged_curve_is_recomputed_with_the_rest(finished, tmp_path):
+    result, folder, _ = finished
+    copy = tmp_path / learned().name
+    shutil.copytree(folder, copy)
+    (copy / "curves.npz").write_bytes(b"no archive")
+    with pytest.warns(UserWarning, match=r"curves\.npz is damaged"):
+        assert_same(jobs.run(learned(), tmp_path), result)
+
+
+def shapes():
+    """What a checkpoint of `learned` looks like."""
+    env = learned().make_env()
+    return jax.eval_shape(lambda: trainer.init(env, learned().make_solver(env), learned().seeds))
+
+
+def stop_after(update, out, monkeypatch):
+    """The job's folder, with Ctrl-C after some update."""
+
+    def press(progress):
+        if progress.update == update:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "_SECONDS_PER_CHUNK", 0.0)
+        with pytest.raises(Interrupted):
+            jobs.run(learned(), out, press)
+    return out / learned().name
 
 
 def test_episodes_and_summary_are_the_metrics_of_the_outcome(finished):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ def run_on_ray(
     results = {job: load(out / spec.name, spec) for job, spec in enumerate(specs)}
     for job, result in results.items():
         if result is not None:
-            tell(Event(job, "finished", result=result))
+            tell(Event(job, "kept", result=result))
     left = [job for job, result in results.items() if result is None]
     if left:
         with _cluster(address) as ray:
@@ -63,7 +64,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
                 warnings.filterwarnings(
                     "ignore", "os.fork"
                 )  # nothing of JAX runs between Ray's fork and exec
-                ray.init(log_to_driver=False, logging_level="ERROR", **options)
+                ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
         except ConnectionError as error:
             raise ValueError(
                 f"there is no Ray cluster at {address!r} ({error}); start one with `ray start --head`, or leave "

@@ -14,7 +14,7 @@ from typing import Literal
 from bisimulator.experiments.locking import Busy
 from bisimulator.experiments.run import run
 from bisimulator.experiments.spec import Spec
-from bisimulator.experiments.store import Result
+from bisimulator.experiments.store import Result, load
 from bisimulator.learn.trainer import Progress
 
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -22,10 +22,10 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """Something that happened to the job at place `job` of the list."""
+    """Something that happened to the job at place `job` of the list; a kept one was finished before."""
 
     job: int
-    kind: Literal["started", "progress", "elsewhere", "retried", "finished", "failed"]
+    kind: Literal["kept", "started", "progress", "elsewhere", "retried", "finished", "failed"]
     progress: Progress | None = None
     result: Result | None = None
     message: str = ""
@@ -57,6 +57,10 @@ def run_locally(specs: Sequence[Spec], out: Path, tell: Listener) -> list[Result
 
 
 def _run_one(job: int, spec: Spec, out: Path, tell: Listener) -> Result | None:
+    kept = load(out / spec.name, spec)
+    if kept is not None:
+        tell(Event(job, "kept", result=kept))
+        return kept
     tell(Event(job, "started"))
     try:
         result = run(spec, out, lambda p: tell(Event(job, "progress", progress=p)), patience=0)

@@ -40,7 +40,7 @@ class TensorBoard:
                     known = seeds[~np.isnan(seeds)]
                     if known.size:
                         writer.add_scalar(f"evaluation/{metric}", float(known.mean()), int(steps))
-        if event.kind in ("finished", "failed") and event.job in self._writers:
+        if event.kind in ("kept", "finished", "failed") and event.job in self._writers:
             self._writers.pop(event.job).close()
 
     def close(self) -> None:

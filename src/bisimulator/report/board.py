@@ -53,8 +53,8 @@ class Board:
         job = self.jobs[event.job]
         if event.kind == "started":
             job.state, job.began, job.progress = "running", self._now(), None
-        elif event.kind == "progress" and event.progress is not None:
-            if job.progress is None:
+        elif event.kind == "progress":
+            if job.progress is None and event.progress is not None:
                 job.first, job.began = event.progress.update / event.progress.updates, self._now()
             job.state, job.progress = "running", event.progress
         elif event.kind == "elsewhere":
@@ -62,9 +62,7 @@ class Board:
         elif event.kind == "retried":
             job.state, job.progress = "waiting", None
         else:
-            ran = job.progress is not None or job.spec.solver is None
-            job.state = "failed" if event.kind == "failed" else "finished" if ran else "kept"
-            job.result, job.message = event.result, event.message
+            job.state, job.result, job.message = event.kind, event.result, event.message
             job.seconds = event.result.seconds if event.result else self._now() - job.began
         return job
 

@@ -22,6 +22,7 @@ from bisimulator.report.progress import describe
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SHOWN_WAITING = 3
+_ENDS = ("kept", "finished", "failed")
 
 
 @contextmanager
@@ -41,9 +42,8 @@ def view(board: Board, console: Console, as_json: bool = False) -> Iterator[List
 def _note(board: Board, console: Console, event: Event) -> None:
     """Finished rows stay; everything else is drawn anew all the time."""
     job = board.take(event)
-    line = ended(board, job)
-    if event.kind in ("finished", "failed") and line:
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    if event.kind in _ENDS:
+        console.print(ended(board, job), soft_wrap=True, highlight=False, markup=False)
 
 
 def moving(board: Board) -> Group:
@@ -82,10 +82,8 @@ def _cells(board: Board, job: Job) -> tuple[Any, ...]:
 def ended(board: Board, job: Job) -> str:
     if job.state == "failed":
         return f"[{board.done}/{len(board.jobs)}] {job.title}: failed, {job.message}"
-    if job.result is None:
-        return ""
     how = "kept" if job.state == "kept" else clock(job.seconds)
-    return f"[{board.done}/{len(board.jobs)}] {job.title} ({how}): {', '.join(row(job.result))}"
+    return f"[{board.done}/{len(board.jobs)}] {job.title} ({how}): {', '.join(row(job.result) if job.result else ())}"
 
 
 def _lines(board: Board, console: Console) -> Listener:
@@ -96,7 +94,7 @@ def _lines(board: Board, console: Console) -> Listener:
         nonlocal last
         job = board.take(event)
         line = ""
-        if event.kind in ("finished", "failed"):
+        if event.kind in _ENDS:
             line = ended(board, job)
         elif event.kind == "retried":
             line = f"{job.title}: {event.message}"
@@ -131,7 +129,7 @@ def _json(board: Board, console: Console, event: Event) -> None:
     if event.progress is not None:
         told["progress"] = {**dataclasses.asdict(event.progress), "remaining_seconds": board.remaining(job)}
     if event.result is not None:
-        told |= {"seconds": event.result.seconds, "kept": job.state == "kept"}
+        told["seconds"] = event.result.seconds
         told["summary"] = {m: {"mean": x[0], "ci95": x[1]} for m, x in event.result.summary.items()}
     if event.message:
         told["message"] = event.message

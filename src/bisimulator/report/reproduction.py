@@ -68,5 +68,5 @@ def _report(results: Sequence[Result], out: Path, board: Board, console: Console
         soft_wrap=True,
         highlight=False,
     )
-    folders = sorted({path.parent for path in written})
-    console.print(f"Written: {', '.join(map(str, folders))}; the jobs are kept in {out}", soft_wrap=True)
+    places = dict.fromkeys(path if path.parent == out else path.parent for path in written)
+    console.print(f"Written: {', '.join(map(str, places))}; the jobs are kept in {out}", soft_wrap=True)
