@@ -64,7 +64,7 @@ def count_in_bins(
     """The sum of the amounts in each bin; all scores must lie within the edges."""
     bins = len(edges) - 1
     place = np.clip(np.searchsorted(edges, scores, side="right") - 1, 0, bins - 1)
-    return np.bincount(place, amounts, minlength=bins)
+    return np.bincount(place, amounts, minlength=bins).astype(np.float64)
 
 
 def spread_over_bins(

@@ -102,7 +102,7 @@ class Estimate:
         part = table.numbers(column, least=0, most=1, way_out="are these percentages? divide by 100")
         cells = np.array(table.columns[group])
         counts = np.empty(len(table))
-        for name in dict.fromkeys(cells):
+        for name in dict.fromkeys(table.columns[group]):
             mine = np.flatnonzero(cells == name)
             mine = mine[np.argsort(scores[mine], kind="stable")]
             if np.ptp(size[mine]) > 0:

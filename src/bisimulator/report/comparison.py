@@ -118,12 +118,14 @@ def _print_notes(results: Sequence[Result], console: Console) -> None:
     for result in results:
         if "omega" not in result.learned or not result.spec.config.dynamics_steps:
             continue
-        names = result.spec.make_env().scenario.omega_names
+        env = result.spec.make_env()
         omega = result.learned["omega"].mean(0)
         groups = [
-            f"group {g + 1}: "
-            + ", ".join(f"{name} {value:.2f}" for name, value in zip(names, row, strict=True))
-            for g, row in enumerate(omega)
+            f"group {group}: "
+            + ", ".join(
+                f"{name} {value:.2f}" for name, value in zip(env.scenario.omega_names, row, strict=True)
+            )
+            for group, row in zip(env.group_names, omega, strict=True)
         ]
         console.print(
             f"{result.spec.method} learned omega (mean over seeds): {'; '.join(groups)}.", soft_wrap=True

@@ -7,6 +7,7 @@ from math import isnan, nan
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bisimulator import published, registry
@@ -51,7 +52,7 @@ def show_simulation(
         for name, policy in policies.items()
     }
     console.print(f"{env}, {seeds} seeds x {episodes} episodes\n", soft_wrap=True)
-    console.print(per_group_table(summaries, env.num_groups), "")
+    console.print(per_group_table(summaries, env.group_names), "")
     console.print(comparison_table(scenario, summaries, rows), "")
     if settings and rows:
         console.print("The paper's rows hold for the paper's parameters; yours differ.")
@@ -67,13 +68,13 @@ def rule_policy(name: str, env: Env) -> Policy:
     return method.build(method.config, env)
 
 
-def per_group_table(summaries: Mapping[str, Summary], groups: int) -> Table:
+def per_group_table(summaries: Mapping[str, Summary], groups: Sequence[str]) -> Table:
     known = [metric for metric in PER_GROUP if f"{metric}_g1" in next(iter(summaries.values()))]
     table = plain_table("Each group", ["policy"], ["group", *(PER_GROUP[metric] for metric in known)])
     for name, summary in summaries.items():
-        for g in range(1, groups + 1):
+        for g, group in enumerate(groups, start=1):
             cells = [number(summary[f"{metric}_g{g}"][0]) for metric in known]
-            table.add_row(name if g == 1 else "", str(g), *cells)
+            table.add_row(name if g == 1 else "", escape(group), *cells)
         table.add_section()
     return table
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bisimulator import published
@@ -104,11 +105,11 @@ def show_certificate(
     if isinstance(found, Estimate):
         console.print(f"{title}: {found}", soft_wrap=True)
         return found
-    console.print(certificate_table(found, title), "")
+    console.print(certificate_table(found, title, env.group_names), "")
     console.print(found.explanation, soft_wrap=True)
     view = found.main
     if view.worst_pair is not None:
-        g, h = (group + 1 for group in view.groups)
+        g, h = (env.group_names[group] for group in view.groups)
         console.print(
             f"Of those matched at the start, a person of group {g} with score {view.worst_pair[0]} and one of group "
             f"{h} with score {view.worst_pair[1]} differ most: by {view.worst_distance:.2f}.",
@@ -117,9 +118,8 @@ def show_certificate(
     return found
 
 
-def certificate_table(certificate: Certificate, title: str) -> Table:
-    groups = len(certificate.values)
-    numbers = [*(f"group {g + 1}" for g in range(groups)), "gap", "bound", "slack"]
+def certificate_table(certificate: Certificate, title: str, groups: Sequence[str]) -> Table:
+    numbers = [*(escape(f"group {group}") for group in groups), "gap", "bound", "slack"]
     table = plain_table(f"{title} on {certificate.env}: exact, per person", ["what", "horizon"], numbers)
     for horizon in HORIZONS:
         for signal, words in SIGNALS.items():

@@ -59,12 +59,11 @@ def from_thresholds(text: str, env: Env, *, in_bins: bool = False) -> Audited:
         levels = [asked[name] for name in env.group_names]
         return Audited(text, f"Accepts {words}.", env, policies.thresholds(levels))
     levels = [nearest_edge(asked[name], np.array(edges)) for name in env.group_names]
-    notes = tuple(
-        f"A threshold of {asked[name]:g} for {name} lies within a bin of scores; the nearest edge is used, "
-        f"{edges[level]:g}."
+    notes = [
+        f"A threshold of {asked[name]:g} lies within a bin of scores; the nearest edge is used, {edges[level]:g}."
         for name, level in zip(env.group_names, levels, strict=True)
         if edges[0] < asked[name] < edges[-1] and abs(edges[level] - asked[name]) > 1e-9
-    )
+    ]
     used = {name: edges[level] for name, level in zip(env.group_names, levels, strict=True)}
     if len(set(used.values())) == 1:
         words = f"Accepts everybody from score {next(iter(used.values())):g} on, whatever the group."

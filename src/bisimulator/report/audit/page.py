@@ -1,75 +1,110 @@
-"""The page of an audit: one file, nothing from the network, no scripts; everything from the user is escaped."""
+"""The page of an audit: one file, nothing from the network, no scripts; what comes from outside is escaped."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from importlib import resources
+from typing import Any
 
 from bisimulator.certifying import Estimate
 from bisimulator.exact.certificate import HORIZONS, SIGNALS
-from bisimulator.report.audit.finding import GROUP_COLUMNS, Audit
-from bisimulator.report.audit.pictures import pictures, svg
-from bisimulator.report.audit.words import findings
+from bisimulator.report.audit import words
+from bisimulator.report.audit.finding import Audit, Row
+from bisimulator.report.audit.pictures import pictures
+from bisimulator.report.page import made_with
 from bisimulator.report.simulation import number
+
+# of each group: what it is called on the page and, shorter, on the terminal
+GROUP_COLUMNS = {
+    "share": ("share of people", "share"),
+    "score_start": ("average score at the start", "score"),
+    "score_end": ("average score at the end", "at end"),
+    "approval_rate": ("accepted, of all applications", "accepted"),
+    "recall": ("accepted, of repayers' applications", "of repayers"),
+    "precision": ("repaid, of accepted", "repaid"),
+    "loans": ("loans per person", "loans"),
+}
+_SHARES = {"share", "approval_rate", "recall", "precision"}
 
 
 def render(found: Audit) -> str:
-    import jinja2
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("bisimulator.report"), autoescape=True, undefined=jinja2.StrictUndefined
+    template = (
+        resources.files("bisimulator.report")
+        .joinpath("templates", "audit.html.j2")
+        .read_text(encoding="utf-8")
     )
-    page = environment.get_template("audit.html")
-    return page.render(
-        found=found,
-        p=found.env.params,
-        findings=findings(found),
-        columns=GROUP_COLUMNS,
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    return environment.from_string(template).render(
+        name=found.audited.name,
+        what=found.audited.words,
+        people=found.people,
+        findings=words.findings(found),
+        columns=[title for title, _ in GROUP_COLUMNS.values()],
         groups=group_rows(found),
-        certificate=None if isinstance(found.certificate, Estimate) else certificate_rows(found),
-        estimate=found.certificate if isinstance(found.certificate, Estimate) else None,
-        pictures={name: svg(figure) for name, figure in pictures(found).items()},
+        names=found.names,
+        certificate=certificate_rows(found),
+        certificate_words=words.certificate_words(found),
+        policies=[policy_cells(row) for row in (found.row, *found.simple)],
+        frontier_words=words.frontier_words(found),
+        pictures={name: Markup(picture) for name, picture in pictures(found).items()},
         settings=settings(found),
+        notes=found.notes,
+        assumptions=words.assumptions(found),
+        caveats=words.caveats(),
+        made_with=made_with(),
     )
+
+
+def cell(found: Audit, column: str, g: int) -> str:
+    mean, half = (float(values[g]) for values in found.groups[column])
+    if math.isnan(mean):
+        return "-"
+    if column not in _SHARES:
+        return f"{mean:.0f}" if column.startswith("score") and mean >= 100 else f"{mean:.2f}"
+    return f"{100 * mean:.1f}%" + ("" if math.isnan(half) else f" ± {100 * half:.1f}")
 
 
 def group_rows(found: Audit) -> list[tuple[str, list[str]]]:
-    percent = {"share", "approval_rate", "recall", "precision"}
     return [
-        (
-            name,
-            [
-                f"{found.groups[c][g]:.1%}"
-                if c in percent and np.isfinite(found.groups[c][g])
-                else number(float(found.groups[c][g]))
-                for c in GROUP_COLUMNS
-            ],
-        )
-        for g, name in enumerate(found.names)
+        (name, [cell(found, column, g) for column in GROUP_COLUMNS]) for g, name in enumerate(found.names)
     ]
 
 
-def certificate_rows(found: Audit) -> list[tuple[str, list[str]]]:
-    views = found.certificate.views  # type: ignore[union-attr]
-    return [
-        (
-            f"{SIGNALS[signal]}, {HORIZONS[horizon]}",
-            [*(number(float(v)) for v in view.values), number(view.gap), number(view.bound)],
-        )
-        for (signal, horizon), view in views.items()
+def certificate_rows(found: Audit) -> dict[str, list[tuple[str, list[str]]]]:
+    """By horizon: what adds up, and per group, the largest difference, and that of matched people."""
+    if isinstance(found.certificate, Estimate):
+        return {}
+    rows: dict[str, list[tuple[str, list[str]]]] = {}
+    for horizon in ("episode", "discounted"):
+        for signal in ("loans", "repaid", "reward"):
+            view = found.certificate.views.get((signal, horizon))
+            if view is not None:
+                cells = [
+                    *(number(float(value)) for value in view.values),
+                    number(view.gap),
+                    number(view.bound),
+                ]
+                rows.setdefault(HORIZONS[horizon], []).append((SIGNALS[signal], cells))
+    return rows
+
+
+def policy_cells(row: Row) -> tuple[str, list[str]]:
+    return row.name, [
+        f"{row.earned:,.0f}",
+        f"{100 * row.smallest_recall:.1f}%",
+        "-" if math.isnan(row.acceptance_ratio) else f"{row.acceptance_ratio:.2f}",
+        number(row.score_gap),
     ]
 
 
-def settings(found: Audit) -> dict[str, str]:
-    p, seeds = found.env.params, len(found.evaluation.seeds)
-    episodes = found.evaluation.episodes["average_return"].shape[1]
+def settings(found: Audit) -> dict[str, Any]:
+    p, (seeds, episodes) = found.env.params, found.episodes
     return {
         "people in the simulation": f"{p.population:,}",
-        "decisions in an episode": f"{int(p.horizon):,}",
+        "decisions, one person each": f"{int(p.horizon):,}",
         "applications of an average person": f"{int(p.horizon) / p.population:g}",
-        "episodes": f"{seeds} seeds x {episodes}",
-        "a repaid loan moves the score by": f"+{int(p.score_up)} bins"
-        if p.score_edges
-        else f"+{int(p.score_up)}",
-        "a default moves it by": f"-{int(p.score_down)} bins" if p.score_edges else f"-{int(p.score_down)}",
-        "worth of a repaid loan, of a default": f"{float(p.reward_repaid):g}, {float(p.reward_default):g}",
+        "simulated": f"{seeds} seeds x {episodes} episodes; ± is the half width of the 95% interval over seeds",
     }

@@ -2,86 +2,130 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 
 from bisimulator.report.audit.course import score_values
 from bisimulator.report.audit.finding import Audit
-from bisimulator.report.truth import draw_frontier
+from bisimulator.report.figures import canvas
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C510A", "#1F1F1F")
-_DASHES = ("-", "--", "-.", ":")
-
-
-def pictures(found: Audit) -> dict[str, Any]:
-    return {
-        "people": draw_people(found),
-        "course": draw_course(found),
-        "frontier": draw_frontier(found.best, [found.point]),
-    }
+_COLOURS = ("#0072B2", "#D55E00", "#007D5B", "#C4629A", "#B87A00", "#3B5B92", "#8C510A", "#1F1F1F")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
+_WIDTH, _HEIGHT = 3.3, 2.6  # inches of a panel
 
 
-def _figure(columns: int, height: float = 3.0) -> tuple[Any, list[Any]]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * columns, height), layout="constrained")
-    axes = list(figure.subplots(1, columns, squeeze=False)[0])
-    for axis in axes:
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.grid(color="#E4E4E4", linewidth=0.6)
-    return figure, axes
+def pictures(found: Audit) -> dict[str, str]:
+    """SVG elements by name."""
+    drawn = {"people": draw_people(found), "course": draw_course(found), "standing": draw_standing(found)}
+    return {name: _element(canvas.encode(figure, "svg").decode()) for name, figure in drawn.items()}
 
 
-def _look(g: int) -> dict[str, Any]:
-    return {
-        "color": _COLOURS[g % len(_COLOURS)],
-        "linestyle": _DASHES[g // len(_COLOURS) % len(_DASHES)],
-        "linewidth": 1.8,
-    }
+def _element(svg: str) -> str:
+    return svg[svg.index("<svg") :]
+
+
+def look(g: int) -> dict[str, Any]:
+    """A group's colour and line: told apart without colours too."""
+    return {"color": _COLOURS[g % len(_COLOURS)], "linestyle": _DASHES[g % len(_DASHES)], "linewidth": 1.7}
+
+
+def _panels(found: Audit, columns: int) -> tuple[Any, Any]:
+    figure, axes = canvas.panels(1, columns, width=_WIDTH, height=_HEIGHT, title="")
+    figure.suptitle("")
+    return figure, axes[0]
+
+
+def _legend(figure: Any, axis: Any) -> None:
+    handles, names = axis.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper left", ncols=min(len(names), 6), handlelength=3)
 
 
 def draw_people(found: Audit) -> Any:
-    """Who they are: scores at the start, and how each score repays."""
+    """Who they are: scores at the start, how each score repays, and whom the policy accepts."""
     p, x = found.env.params, score_values(found.env)
-    figure, (left, right) = _figure(2)
-    for g, name in enumerate(found.names):
-        left.plot(x, 100 * np.asarray(p.initial)[g], label=name, **_look(g))
-        right.plot(x, 100 * np.asarray(p.repayment)[g], **_look(g))
-    left.set_title("People at each score, % of the group", loc="left", fontsize=9)
-    right.set_title("Repay at each score, %", loc="left", fontsize=9)
-    right.set_ylim(0, 102)
-    for axis in (left, right):
-        axis.set_xlabel("score")
-    figure.legend(frameon=False, loc="outside upper center", ncols=min(len(found.names), 5))
+    curves = {"People at each score, % of the group": p.initial, "Repay at each score, %": p.repayment}
+    if found.table is not None:
+        curves["Accepted at each score, %"] = found.table
+    with canvas.style():
+        figure, axes = _panels(found, len(curves))
+        for axis, (title, values) in zip(axes, curves.items(), strict=True):
+            for g, name in enumerate(found.names):
+                step = "steps-mid" if values is found.table else "default"
+                axis.plot(x, 100 * np.asarray(values)[g], label=name, drawstyle=step, **look(g))
+            axis.set_title(title)
+            axis.set_xlabel("score")
+            axis.set_ylim(0, 103 if title != next(iter(curves)) else None)
+        _legend(figure, axes[0])
     return figure
 
 
 def draw_course(found: Audit) -> Any:
     course = found.course
-    figure, axes = _figure(3)
-    start = np.append(0.0, course.time)
-    for g, name in enumerate(found.names):
-        axes[0].plot(course.time, 100 * course.approval_rate[:, g], label=name, **_look(g))
-        axes[1].plot(course.time, 100 * course.recall[:, g], **_look(g))
-        axes[2].plot(start, course.score[:, g], **_look(g))
-    titles = ("Accepted, % of applications", "Accepted, % of those who would repay", "Average score")
-    for axis, title in zip(axes, titles, strict=True):
-        axis.set_title(title, loc="left", fontsize=9)
-        axis.set_xlabel("applications of an average person so far")
-    for axis in axes[:2]:
-        axis.set_ylim(0, 102)
-    figure.legend(frameon=False, loc="outside upper center", ncols=min(len(found.names), 5))
+    curves = {
+        "Accepted, % of applications": 100 * course.approval_rate,
+        "Accepted, % of repayers": 100 * course.recall,
+        "Average score": course.score,
+    }
+    with canvas.style():
+        figure, axes = _panels(found, len(curves))
+        for axis, (title, values) in zip(axes, curves.items(), strict=True):
+            # rates are those of a window of time, drawn at its middle; scores are those at its end
+            ends = np.append(0.0, course.time)
+            times = ends if len(values) == len(ends) else (ends[1:] + ends[:-1]) / 2
+            for g, name in enumerate(found.names):
+                axis.plot(times, values[:, g], label=name, **look(g))
+            axis.set_title(title)
+            axis.set_xlabel("applications of an average person so far")
+            axis.set_xlim(0, course.time[-1])
+            if title != "Average score":
+                axis.set_ylim(0, 103)
+        _legend(figure, axes[0])
     return figure
 
 
-def svg(figure: Any) -> str:
-    """The figure as an SVG element to put into a page; the same figure gives the same text."""
-    import matplotlib
+def draw_standing(found: Audit) -> Any:
+    """The frontier, the policy, and the ways up and to the right that are open to it."""
+    best, row = found.best, found.row
+    order = best.levels.argsort()
+    level, most, clockless = best.levels[order], best.upper_bound[order], best.stationary_value[order]
+    shown = [row, *(r for r in found.simple if np.isfinite(r.smallest_recall))]
+    left = min(row.smallest_recall, level[0])
+    top, bottom = most.max(), min(row.earned, 0.0 if row.earned > 0 else row.earned)
+    room = max(top - bottom, 1.0)
+    with canvas.style():
+        figure, axes = canvas.panels(1, 1, width=7.4, height=3.6, title="")
+        figure.suptitle("")
+        axis = axes[0, 0]
+        label = "any policy (proven)" if best.attained else "any policy, at most (proven)"
+        axis.plot(
+            np.append(0.0, level), np.append(most[0], most), color=canvas.INK, linewidth=1.8, label=label
+        )
+        axis.plot(
+            level,
+            clockless,
+            color=canvas.INK,
+            linewidth=1.2,
+            linestyle=(0, (4, 2)),
+            label="by score and group only",
+        )
+        axis.set_ylim(bottom - 0.08 * room, top + 0.08 * room)
+        axis.set_xlim(max(left - 0.08, -0.02), 1.02)
+        _ways(axis, found)
+        for other in shown[1:]:
+            axis.plot(other.smallest_recall, other.earned, "o", color=canvas.PALE, markersize=5)
+            place = (other.smallest_recall, other.earned)
+            near = {"textcoords": "offset points", "ha": "right", "annotation_clip": True}
+            axis.annotate(other.name, place, (-6, -3), color=canvas.PALE, fontsize=8, **near)
+        axis.plot(row.smallest_recall, row.earned, "D", color=_COLOURS[1], markersize=8, label="this policy")
+        axis.set_xlabel("share of repayers accepted, in the group that fares worst")
+        axis.set_ylabel("earned")
+        axis.legend(loc="lower left" if row.smallest_recall > 0.5 * (left + 1) else "lower center")
+    return figure
 
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "bisimulator", "svg.fonttype": "path"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
+
+def _ways(axis: Any, found: Audit) -> None:
+    row, arrow = found.row, {"arrowstyle": "->", "color": _COLOURS[1], "linewidth": 1.2}
+    for end in ((row.smallest_recall, row.earned + found.regret), (found.fairest_at_this_return, row.earned)):
+        if abs(end[0] - row.smallest_recall) > 0.01 or found.regret > 0.01 * abs(row.earned + found.regret):
+            axis.annotate("", end, (row.smallest_recall, row.earned), arrowprops=arrow)

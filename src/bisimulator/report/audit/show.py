@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from bisimulator.experiments import files
-from bisimulator.report.audit.finding import GROUP_COLUMNS, Audit
-from bisimulator.report.audit.page import render
+from bisimulator.report.audit.finding import Audit
+from bisimulator.report.audit.page import GROUP_COLUMNS, cell, render
 from bisimulator.report.audit.words import findings
-from bisimulator.report.simulation import number, plain_table
+from bisimulator.report.simulation import plain_table
 
 TIME_COLUMNS = ("applications_per_person", "group", "approval_rate", "recall", "average_score")
 
@@ -33,15 +33,16 @@ def show_audit(found: Audit, out: Path, console: Console) -> None:
 
 
 def group_table(found: Audit) -> Table:
-    table = plain_table(f"{escape(found.audited.name)}: each group", ["group"], list(GROUP_COLUMNS.values()))
+    heads = [short for _, short in GROUP_COLUMNS.values()]
+    table = plain_table(f"{escape(found.audited.name)}: each group", ["group"], heads)
     for g, name in enumerate(found.names):
-        table.add_row(escape(name), *(number(float(found.groups[column][g])) for column in GROUP_COLUMNS))
+        table.add_row(escape(name), *(cell(found, column, g).partition(" ")[0] for column in GROUP_COLUMNS))
     return table
 
 
 def _rows(found: Audit) -> list[tuple[Any, ...]]:
     return [
-        (name, *(repr(float(found.groups[column][g])) for column in GROUP_COLUMNS))
+        (name, *(repr(float(found.groups[column][0][g])) for column in GROUP_COLUMNS))
         for g, name in enumerate(found.names)
     ]
 
