@@ -4,7 +4,6 @@ import dataclasses
 import os
 import signal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from bisimulator import registry
 from bisimulator.errors import Interrupted
 from bisimulator.experiments import files
-from bisimulator.learn import evaluating, trainer
+from bisimulator.learn import trainer
 from bisimulator.learn.ppo import PPO, PPOConfig
 from bisimulator.methods.hooks import Method
 from tests import probes
@@ -202,27 +201,51 @@ def test_progress_tells_steps_return_and_recall_of_each_chunk(monkeypatch):
     assert told[-1].episode_return > told[0].episode_return
 
 
-def test_the_evaluation_shares_no_key_with_the_training():
-    """fold_in(key, i) equals split(key, n)[i]: a small number would give a key that training uses."""
-    seed = 5
-    evaluation = jax.random.key_data(evaluating.evaluation_keys((seed,), 4)).reshape(-1, 2).tolist()
-    root = jax.random.key(seed)
-    training = [root, *jax.random.split(root, 64)]
-    training += [k for parent in training for k in jax.random.split(parent, 64)]
-    used = {tuple(jax.random.key_data(k).tolist()) for k in training}
-    assert not used & set(map(tuple, evaluation))
+@pytest.mark.parametrize("seconds", [0.0, 1e6])
+def test_it_is_shown_at_the_asked_updates_after_adapting_and_before_a_checkpoint(
+    undisturbed, monkeypatch, seconds
+):
+    monkeypatch.setattr(trainer, "_SECONDS_PER_CHUNK", seconds)
+    seen, order = {}, []
+
+    def look(training):
+        order.append("evaluated")
+        seen[int(training[0].update)] = [float(part.method["drawn"][0]) for part in training]
+
+    ended = trainer.train(
+        env_with(),
+        SOLVER,
+        SEEDS,
+        evaluate_at=(2, 6, 16, 17, UPDATES),
+        on_evaluate=look,
+        on_checkpoint=lambda training: order.append(int(training[0].update)),
+        checkpoint_seconds=0.0,
+    )
+    assert_same(ended, undisturbed)
+    assert list(seen) == [2, 6, 16, 17, UPDATES]
+    assert seen[2] == [0.0, 0.0]
+    assert 0.0 not in seen[6]  # ADAPTED there
+    assert seen[16] == seen[6]
+    assert seen[17] != seen[16]
+    for update in seen:
+        assert order[order.index(update) - 1] == "evaluated"
 
 
-def test_evaluation_is_the_episodes_of_the_policy(undisturbed):
-    """CONSTANT-like: a policy that always accepts in TRUNCATED earns 1 a step and has recall 1."""
-    env = probes.probe(probes.TRUNCATED, horizon=7)
-    training = trainer.init(env, SOLVER, SEEDS)
-    always = jnp.array([[-50.0, 50.0]])
-    training = tuple(eqx.tree_at(lambda t: t.theta.actor.biases[-1], part, always) for part in training)
-    outcome = evaluating.evaluate_training(env, SOLVER, training, SEEDS, episodes=3, greedy=True)
-    assert outcome.counts.shape == (2, 3, 1, 7)
-    assert (outcome.count("reward") == 7).all()
-    assert (outcome.count("approved") == 7).all()
+def test_checkpoints_that_take_long_come_less_often(monkeypatch):
+    now, kept = [0.0], []
+    monkeypatch.setattr(trainer.time, "monotonic", lambda: now[0])
+
+    def keep(training):
+        kept.append(now[0])
+        now[0] += 2.0  # to write it
+
+    checkpoints = trainer._Checkpoints(keep, 5.0)
+    for _ in range(100):
+        now[0] += 1.0
+        checkpoints.offer((), now=False)
+    assert kept == [5.0, 47.0, 89.0]  # 2 s of writing are a twentieth of 40 s
+    checkpoints.offer((), now=True)
+    assert len(kept) == 4
 
 
 def test_a_training_shorter_than_one_update_is_refused():
