@@ -1,4 +1,4 @@
-"""How fast training is: against Stable-Baselines3, and what the Bisimulator and many groups cost.
+"""How fast training is: against Stable-Baselines3, and what the Bisimulator, the baselines and many groups cost.
 
 Run `python benchmarks/training.py`. All contestants take turns in one run and medians are compared, so a busy machine
 slows all of them alike. Compiling happens before and is shown on its own. `--quick` checks that it runs; its ratios
@@ -28,6 +28,7 @@ from bisimulator.learn.parts import MapParts, on_all_cores
 from bisimulator.learn.ppo import PPOConfig
 
 STEPS = 400_000  # of a whole training
+BASELINES = {"r-ppo": "<= 2", "a-ppo": "<= 2", "lag-ppo": "<= 2", "elbert": "<= 3"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,6 +142,7 @@ def main(size: Size) -> None:
             "ppo": ours("ppo"),
             "ppo-bisimulator-reward": ours("ppo-bisimulator-reward"),
             "ppo-bisimulator, without improving omega": full,
+            **{name: ours(name) for name in BASELINES},
             "ppo, 100 groups": ours("ppo", groups=100),
             "ppo-bisimulator-reward, 100 groups": ours("ppo-bisimulator-reward", groups=100),
             **{f"Stable-Baselines3, torch threads: {n}": Theirs(n) for n in threads},
@@ -166,6 +168,7 @@ def main(size: Size) -> None:
     for name, ratio, wanted in (
         ("steps/s: ppo / Stable-Baselines3 (the faster)", rate["ppo"] / best, ">= 50"),
         ("time: ppo-bisimulator-reward / ppo", rate["ppo"] / rate[reward], "<= 1.6"),
+        *((f"time: {name} / ppo", rate["ppo"] / rate[name], wanted) for name, wanted in BASELINES.items()),
         (f"time: ppo-bisimulator ({len(calls)} x omega) / ppo, whole training", whole / plain, "<= 4"),
         ("time: ppo, 100 groups / 2 groups", rate["ppo"] / rate["ppo, 100 groups"], "<= 2"),
         (f"time: {reward}, 100 / 2", rate[reward] / rate[f"{reward}, 100 groups"], "<= 2"),
