@@ -1,0 +1,62 @@
+"""Lag-PPO's dual ascent and advantage."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import bisimulator
+from bisimulator.methods.hooks import standardise
+from bisimulator.methods.lag_ppo import Config, State, build
+from tests.methods.batches import random_batch
+
+TWO = bisimulator.make("lending", population=6, horizon=5)
+THREE = bisimulator.make("lending", groups=3, population=6, horizon=5)
+
+
+def state_of(returns, dual):
+    return State(jnp.asarray(returns), jnp.ones(len(returns)), jnp.float32(dual))
+
+
+def test_the_multiplier_follows_the_gap_of_the_groups_rewards():
+    batch = random_batch(0)
+    method = build(Config(epsilon=0.1, eta=0.5, memory=0.0), TWO)
+    state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), TWO, 3), batch)
+    means = [float(batch.reward[batch.group == g].mean()) for g in range(2)]
+    np.testing.assert_allclose(state.returns, means, atol=1e-6)
+    assert state.dual == pytest.approx(max(0, 0.5 * (abs(means[0] - means[1]) - 0.1)), abs=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "wanted"), [(5.0, 0.0), (0.0, 0.7)])
+def test_the_multiplier_stays_between_zero_and_its_bound(epsilon, wanted):
+    method = build(Config(epsilon=epsilon, eta=100.0, most=0.7), TWO)
+    state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), TWO, 3), random_batch(0))
+    assert state.dual == pytest.approx(wanted)
+
+
+def test_without_a_multiplier_it_is_plain():
+    raw = jnp.asarray(np.random.default_rng(0).normal(size=(9, 3)), jnp.float32)
+    method = build(Config(), TWO)
+    np.testing.assert_allclose(
+        method.advantage(state_of([1.0, 0.0], 0.0), raw, ()), standardise(raw[:, 0]), atol=1e-6
+    )
+
+
+def test_the_highest_group_is_held_back_for_the_lowest():
+    raw = jnp.asarray(np.random.default_rng(1).normal(size=(9, 4)), jnp.float32)
+    method = build(Config(), THREE)
+    got = method.advantage(state_of([0.1, 0.9, -0.2], 2.0), raw, ())
+    np.testing.assert_allclose(got, standardise(raw[:, 0] - 2 * (raw[:, 2] - raw[:, 3])), atol=1e-5)
+
+
+def test_streams_add_up_to_the_reward():
+    batch, method = random_batch(3, groups=3), build(Config(), THREE)
+    streams = method.streams(None, batch)
+    assert method.num_streams(THREE) == streams.shape[-1] == 3
+    np.testing.assert_array_equal(streams.sum(-1), batch.reward)
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"eta": float("nan")}, {"most": -1}, {"memory": 2}])
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(ValueError, match="must"):
+        Config(**wrong)
