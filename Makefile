@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check-long lint clean
+.PHONY: demo test check-long lint docs clean
 
 demo: .venv/.runtime
 	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
@@ -20,8 +20,12 @@ lint: .venv/.development
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# strict: a page without a place, or a link that leads nowhere, fails it
+docs: .venv/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.python:
@@ -40,4 +44,8 @@ clean:
 .venv/.development: .venv/.runtime
 	$(PIP) torch==2.13.0
 	$(PIP) --no-build-isolation --editable '.[sb3,track,oracle,dev]'
+	@touch $@
+
+.venv/.docs: .venv/.runtime
+	$(PIP) --no-build-isolation --editable '.[docs]'
 	@touch $@
