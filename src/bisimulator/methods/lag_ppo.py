@@ -27,7 +27,7 @@ class Config:
 
     epsilon: float = 0.05  # difference of rewards per decision that is allowed
     eta: float = 0.01  # step of the dual ascent, per update
-    most: float = 100.0  # lambda stays below this
+    most: float = 2.0  # lambda stays below this
     memory: float = 0.9  # how much of the earlier batches J remembers
 
     def __post_init__(self) -> None:
