@@ -165,7 +165,7 @@ def test_results_and_grids_are_filled_in(fill, tmp_path):
         'method,scenario,settings,recall_gap,credit_gap,passes\nelbert,lending,"{""a"": 2e4}",0.0597,,no\n'
     )
     tried = fill["filled"]("<!-- grid:begin elbert -->\n<!-- grid:end -->", tmp_path, tuning)
-    assert "| a 20000 | 0.06 | no |\n| paper | 0.02 ± 0.03 |  |" in tried
+    assert "| 20000 | 0.06 | no |\n| paper | 0.02 ± 0.03 |  |" in tried
     assert "Nothing tried" in fill["filled"]("<!-- grid:begin r-ppo -->\n<!-- grid:end -->", tmp_path, tuning)
 
 

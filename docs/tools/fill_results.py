@@ -94,20 +94,24 @@ def grid(methods: Sequence[str], tuning: Path) -> str:
 
 
 def _tried(scenario: str, rows: Sequence[Row]) -> Grid:
+    settings = [json.loads(row["settings"]) for row in rows]
+    names = list(dict.fromkeys(name for tried in settings for name in tried))
     metrics = [name for name in _measured(rows[0]) if any(row[name] for row in rows)]
-    lines = [[_settings(row), *(_number(row, m) for m in metrics), row["passes"]] for row in rows]
+    lines = []
+    for tried, row in zip(settings, rows, strict=True):
+        values = (f"{tried[name]:g}" if name in tried else "" for name in names)
+        lines.append([*values, *(_number(row, m) for m in metrics), row["passes"]])
     paper = published.row(scenario, registry.lookup("method", rows[0]["method"]).published)
     if paper:
-        lines.append(["paper", *(printed(*paper[m]) if m in paper else "-" for m in metrics), ""])
-    return Grid(["settings", *map(short_title, metrics), "as good as published"], lines)
+        values = (printed(*paper[m]) if m in paper else "-" for m in metrics)
+        lines.append(["paper", *[""] * (len(names) - 1), *values, ""])
+    return Grid([*names, *map(short_title, metrics), "as good as published"], lines)
 
 
 def _measured(columns: Iterable[str]) -> list[str]:
-    return [name for name in columns if name not in ("method", "scenario", "settings", "passes")]
-
-
-def _settings(row: Row) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in json.loads(row["settings"]).items())
+    """Without the mean recall where each group's is there."""
+    known = [name for name in columns if name not in ("method", "scenario", "settings", "passes")]
+    return [name for name in known if name != "recall_mean" or "recall_g1" not in known]
 
 
 def _number(row: Row | None, mean: str, half: str = "") -> str:

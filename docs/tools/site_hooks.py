@@ -13,8 +13,8 @@ DOCS = ROOT / "docs"
 OUTSIDE = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
-    "tuning.csv": "benchmarks/tuning.csv",
-}
+    "benchmarks/tuning.csv": "benchmarks/tuning.csv",
+} | {f"examples/{script.name}": f"examples/{script.name}" for script in sorted(ROOT.glob("examples/*.py"))}
 _LINK = re.compile(
     r"(\]\()([^)#\s:]+)((?:#[^)]*)?\))"
 )  # of a relative path; a colon stands in addresses only
