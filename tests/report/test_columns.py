@@ -7,6 +7,7 @@ import pytest
 from bisimulator import published
 from bisimulator.report.columns import (
     best_range,
+    bounds,
     direction,
     paper_columns,
     printed,
@@ -63,3 +64,8 @@ def test_numbers_are_printed_as_in_the_paper():
     assert printed(3582.6349, 53.7) == "3582.63 ± 53.70"
     assert printed(1.0, math.nan) == "1.00"
     assert printed(math.nan, 1.0) == "-"
+
+
+def test_bounds_of_what_is_possible():
+    found = [bounds(column) for column in ("recall_g1", "recall_gap", "credit_gap", "average_return")]
+    assert found == [(0, 1), (0, 1), (0, None), (None, None)]

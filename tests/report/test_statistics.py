@@ -55,8 +55,8 @@ def test_in_words(interval, words):
 
 
 def test_intervals_are_shown_with_their_ends():
-    assert statistics.show(Interval(3572.3249, 3510.1, 3620.4)) == "3572.32 [3510.10, 3620.40]"
-    assert statistics.show(Interval(0.0012, -0.002, 0.004), sign=True) == "+0.001 [-0.002, +0.004]"
+    assert statistics.show(Interval(3572.3249, 3510.1, 3620.4)) == "3572.32 (3510.10 to 3620.40)"
+    assert statistics.show(Interval(0.0012, -0.002, 0.004), sign=True) == "+0.001 (-0.002 to +0.004)"
     assert statistics.show(Interval(1.5, math.nan, math.nan)) == "1.500"
     assert statistics.show(Interval(math.nan, math.nan, math.nan)) == "-"
 

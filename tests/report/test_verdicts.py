@@ -43,6 +43,14 @@ def test_the_edges(metric, ours, theirs, wanted):
     assert verdict(metric, ours, theirs) == wanted
 
 
+def test_a_mean_may_lie_within_the_published_interval_or_only_near_it():
+    theirs = Published(1.00, 0.05)
+    within = [
+        Comparison("lending", "PPO", "credit_gap", (mean, 0.1), theirs).within for mean in (1.05, 0.95, 1.06)
+    ]
+    assert within == [True, True, False]
+
+
 def test_every_number_of_a_job_is_compared_once():
     results = few()
     compared = compare([*results, *results])

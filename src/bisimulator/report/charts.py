@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bisimulator.report.columns import title
+from bisimulator.report.columns import bounds, title
 from bisimulator.report.figures.approvals import cumulative, shown_groups, what
 from bisimulator.report.figures.curves import band, has_curve
 from bisimulator.report.figures.initial import shares
@@ -47,7 +47,14 @@ def tradeoff(scene: Scene) -> Chart:
         paper = [_point(e, column, e.paper) for e in scene.entries if column in e.paper]
         label = f"Average return against {title(column)} in {scene.scenario}, a point a method"
         options.append(
-            {"label": label, "xTitle": x_title, "yTitle": title(RETURN), "series": series, "paper": paper}
+            {
+                "label": label,
+                "xTitle": x_title,
+                "yTitle": title(RETURN),
+                "xBounds": bounds(column),
+                "series": series,
+                "paper": paper,
+            }
         )
     return {"kind": "scatter", "options": options}
 
@@ -71,7 +78,10 @@ def curves(scene: Scene, column: str) -> Chart | None:
         return None
     series = [_band(entry, column) if entry in trained else _level(entry, column) for entry in scene.entries]
     return line_chart(
-        f"{title(column)} over the training in {scene.scenario}, a line a method", "steps of training", series
+        f"{title(column)} over the training in {scene.scenario}, a line a method",
+        "steps of training",
+        series,
+        yBounds=bounds(column),
     )
 
 
@@ -100,7 +110,7 @@ def observed(scene: Scene) -> Chart | None:
     series = [_band(e, TRUE, label=f"{e.label}, true", dash=None) for e in learned + plain_ones]
     series += [_band(e, SEEN, label=f"{e.label}, observed", dash="3 3") for e in learned]
     label = f"True and observed credit gap over the training in {scene.scenario}"
-    return line_chart(label, "steps of training", series)
+    return line_chart(label, "steps of training", series, yBounds=bounds(TRUE))
 
 
 def approvals(scene: Scene) -> list[tuple[str, Chart]]:

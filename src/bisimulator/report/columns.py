@@ -65,6 +65,12 @@ def _metric(name: str) -> Metric:
     return metric
 
 
+def bounds(column: str) -> tuple[float | None, float | None]:
+    """What no value is below and above: a recall is a share, a gap is never negative."""
+    shares = ("recall", "precision", "approval_rate")
+    return 0.0 if column != "average_return" else None, 1.0 if column.startswith(shares) else None
+
+
 def best_range(column: str, values: Sequence[float]) -> tuple[float, float]:
     """The range of values to highlight: the best one and all within 5% of it. An unknown value is never the best."""
     known = [v for v in values if not math.isnan(v)]

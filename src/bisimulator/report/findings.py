@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bisimulator.experiments import stats
 from bisimulator.experiments.run import Result
+from bisimulator.experiments.spec import Spec
 from bisimulator.report import statistics
 from bisimulator.report.scenes import Entry, Scene
 from bisimulator.report.verdicts import compare, score
@@ -110,17 +111,31 @@ def _shown_to_the_agent(entry: Entry) -> str:
 
 
 def score_sentence(results: Sequence[Result]) -> str:
+    """How much of the paper is matched, and what makes matching easy."""
     s = score(compare(results))
     run = s.total - s.not_run
     if not run:
         return f"None of the paper's {s.total} numbers was run here."
-    left = f" {s.not_run} were not run." if s.not_run else ""
     some = (
         f"All {s.total} numbers of the paper" if run == s.total else f"Of the paper's {s.total} numbers {run}"
     )
+    left = f" {s.not_run} were not run." if s.not_run else ""
     return (
-        f"{some} were run here: {s.matched} are matched (the 95% intervals overlap), "
-        f"{s.beaten} beaten (they do not, and ours is better) and {s.missed} missed (ours is worse).{left}"
+        f"{some} were run here: {s.matched} are matched (the 95% intervals overlap; for {s.within} of them our mean "
+        f"lies in the published interval itself), {s.beaten} beaten (they do not overlap, and ours is better) and "
+        f"{s.missed} missed (ours is worse).{left}{_caution(results)}"
+    )
+
+
+def _caution(results: Sequence[Result]) -> str:
+    """Few seeds have wide intervals, which overlap easily."""
+    seeds = min(len(result.spec.seeds) for result in results)
+    steps = min((result.spec.steps for result in results if result.spec.steps), default=Spec.steps)
+    if seeds >= len(Spec.seeds) and steps >= Spec.steps:
+        return ""
+    return (
+        f" Some jobs have only {seeds} seeds or {steps:,} steps of training where {len(Spec.seeds)} and "
+        f"{Spec.steps:,} are usual: the intervals of few seeds are wide and overlap easily."
     )
 
 

@@ -54,16 +54,16 @@ def in_short(difference: Interval) -> str:
 
 
 def show(interval: Interval, *, sign: bool = False) -> str:
-    """3572.32 [3510.10, 3620.44]; small numbers with a digit more."""
+    """3572.32 (3510.10 to 3620.44); small numbers with a digit more."""
     if np.isnan(interval.estimate):
         return "-"
     digits = DIGITS if np.nanmax(np.abs(interval)) >= 10 else DIGITS + 1
     estimate, low, high = (f"{value:{'+' if sign else ''}.{digits}f}" for value in interval)
-    return estimate if np.isnan(interval.low) else f"{estimate} [{low}, {high}]"
+    return estimate if np.isnan(interval.low) else f"{estimate} ({low} to {high})"
 
 
 def difference_text(difference: Interval) -> str:
-    """-0.62 [-0.67, -0.57], significantly lower"""
+    """-0.62 (-0.67 to -0.57), significantly lower"""
     return f"{show(difference, sign=True)}, {in_short(difference)}"
 
 

@@ -15,7 +15,8 @@ from bisimulator.report.verdicts import Score, compare, score
 _DEFINITIONS = """\
 Both numbers are taken as the paper prints them, mean and half width to two decimals. Matched: the two 95% intervals
 overlap. Beaten: they do not, and ours is better, that is a higher return or recall, or a lower gap, spread (SD) or
-burden. Missed: they do not, and ours is worse."""
+burden. Missed: they do not, and ours is worse. Within: of the matched ones, those where our mean lies in the published
+interval itself."""
 
 _IQM = "The mean of the middle half of the seeds, which one odd seed cannot move far, with its 95% bootstrap interval."
 _PAIRED = (
@@ -37,10 +38,10 @@ def tally(results: Sequence[Result]) -> dict[str, Score]:
 
 def markdown_summary(results: Sequence[Result]) -> str:
     rows = [
-        [name, *map(str, s.counts.values()), str(s.total), f"{s.matched + s.beaten} of {s.total}"]
+        [name, *map(str, (*s.counts.values(), s.total, s.matched + s.beaten, s.within))]
         for name, s in tally(results).items()
     ]
-    head = ["scenario", "matched", "beaten", "missed", "not run", "published", "matched or beaten"]
+    head = ["scenario", "matched", "beaten", "missed", "not run", "published", "matched or beaten", "within"]
     parts = [
         "# Summary",
         markdown_text(findings.score_sentence(results)),

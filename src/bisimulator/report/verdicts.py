@@ -44,6 +44,11 @@ class Comparison:
             return MATCHED
         return BEATEN if (mean > their_mean) == (direction(self.metric) == "higher") else MISSED
 
+    @property
+    def within(self) -> bool:
+        """Our mean itself lies in the published interval, which is stricter than an overlap."""
+        return abs(_units(self.ours[0]) - _units(self.theirs.mean)) <= _units(self.theirs.ci95)
+
 
 def _units(value: float) -> int:
     """In whole units of the last printed digit."""
@@ -73,6 +78,7 @@ class Score:
     beaten: int
     missed: int
     not_run: int
+    within: int  # of the matched ones, how many of our means lie in the published interval itself
 
     @property
     def counts(self) -> dict[str, int]:
@@ -87,6 +93,7 @@ class Score:
 def score(comparisons: Iterable[Comparison], scenario: str | None = None) -> Score:
     """Of one scenario, or of all numbers in the paper."""
     wanted = [key for key in published.results() if scenario in (None, key[0])]
-    counts = Counter(c.verdict for c in comparisons if scenario in (None, c.scenario))
-    compared = sum(counts.values())
-    return Score(counts[MATCHED], counts[BEATEN], counts[MISSED], len(wanted) - compared)
+    compared = [c for c in comparisons if scenario in (None, c.scenario)]
+    counts = Counter(c.verdict for c in compared)
+    within = sum(c.within for c in compared if c.verdict == MATCHED)
+    return Score(counts[MATCHED], counts[BEATEN], counts[MISSED], len(wanted) - len(compared), within)

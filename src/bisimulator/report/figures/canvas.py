@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bisimulator.report.scenes import Entry
 
@@ -96,6 +97,33 @@ def shade(axis: Any, entry: Entry, x: np.ndarray, mean: np.ndarray, half: np.nda
     """The interval around a line; nothing where there is none."""
     half = np.nan_to_num(half)
     axis.fill_between(x, mean - half, mean + half, color=entry.style.colour, alpha=0.14, linewidth=0)
+
+
+def limits(
+    values: ArrayLike,
+    halves: ArrayLike,
+    bounds: tuple[float | None, float | None] = (None, None),
+    air: float = 0.05,
+) -> tuple[float, float]:
+    """A range for values and their intervals with a little air.
+
+    Intervals of few seeds can be far wider than the values are apart; they may make the range three times as wide and
+    no more, and not reach beyond what is possible. The page does the same.
+    """
+    value, half = np.asarray(values, float).ravel(), np.nan_to_num(np.asarray(halves, float).ravel())
+    value, half = value[~np.isnan(value)], half[~np.isnan(value)]
+    if value.size == 0:
+        return 0.0, 1.0
+    low, high, least, most = (value - half).min(), (value + half).max(), value.min(), value.max()
+    if most - least > 1e-9:
+        low, high = max(low, 2 * least - most), min(high, 2 * most - least)
+    low, high = (
+        max(low, low if bounds[0] is None else bounds[0]),
+        min(high, high if bounds[1] is None else bounds[1]),
+    )
+    if high - low < 1e-9:
+        low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
+    return float(low - air * (high - low)), float(high + air * (high - low))
 
 
 def thousands(axis: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bisimulator.evaluation import mean_and_interval
 from bisimulator.experiments.run import Result
-from bisimulator.report.columns import heading
+from bisimulator.report.columns import bounds, heading
 from bisimulator.report.figures import canvas, labels
 from bisimulator.report.scenes import Entry, Scene, scenes
 
@@ -79,18 +79,20 @@ def has_curve(entry: Entry, column: str) -> bool:
 
 
 def _panel(axis: Any, column: str, entries: Sequence[Entry]) -> None:
-    ends = []
+    ends, means, halves = [], [], []
     for entry in entries:
         if has_curve(entry, column):
             steps, mean, half = band(entry, column)
             canvas.shade(axis, entry, steps, mean, half)
             axis.plot(steps, mean, **canvas.line(entry))
-            last = mean[~np.isnan(mean)][-1:]
         else:
-            last = np.array([entry.result.summary[column][0]])
-            if not np.isnan(last).any():
-                axis.axhline(last[0], **canvas.line(entry, linewidth=1.1))
-        ends += [(float(value), entry.short, entry.style.colour) for value in last if not np.isnan(value)]
+            mean, half = (np.array([value]) for value in entry.result.summary[column])
+            axis.axhline(mean[0], **canvas.line(entry, linewidth=1.1))
+        means.append(mean)
+        halves.append(half)
+        last = mean[~np.isnan(mean)][-1:]
+        ends += [(float(value), entry.short, entry.style.colour) for value in last]
+    axis.set_ylim(canvas.limits(np.concatenate(means), np.concatenate(halves), bounds(column)))
     axis.set_title(heading(column))
     axis.margins(x=0)
     axis.set_xlim(left=0)

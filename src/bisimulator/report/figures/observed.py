@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bisimulator.experiments.run import Result
+from bisimulator.report.columns import bounds
 from bisimulator.report.figures import canvas, labels
 from bisimulator.report.figures.curves import band, has_curve
 from bisimulator.report.scenes import Entry, Scene, scenes
@@ -58,12 +59,15 @@ def _figure(scene: Scene, learned: Sequence[Entry]) -> Any:
 def _gaps(axis: Any, learned: Sequence[Entry], plain: Sequence[Entry]) -> None:
     lines: list[tuple[Entry, str, str, Any]] = [(entry, TRUE, "true", "-") for entry in (*learned, *plain)]
     lines += [(entry, SEEN, "observed", (0, (3, 1.5))) for entry in learned]
-    ends = []
+    ends, bands = [], []
     for entry, column, name, dash in lines:
         steps, mean, half = band(entry, column)
+        bands.append((mean, half))
         canvas.shade(axis, entry, steps, mean, half)
         axis.plot(steps, mean, **canvas.line(entry, linestyle=dash))
         ends.append((float(mean[-1]), f"{entry.short}, {name}", entry.style.colour))
+    means, halves = np.concatenate(bands, axis=1)
+    axis.set_ylim(canvas.limits(means, halves, bounds(TRUE)))
     axis.set_title("Credit gap")
     axis.set_xlabel("steps of training")
     axis.margins(x=0)

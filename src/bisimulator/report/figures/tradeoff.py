@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bisimulator.experiments.run import Result
-from bisimulator.report.columns import title
+from bisimulator.report.columns import bounds, title
 from bisimulator.report.figures import canvas
 from bisimulator.report.figures.labels import Labelled, label_points
 from bisimulator.report.scenes import Scene, scenes
@@ -64,5 +64,9 @@ def _panel(axis: Any, scene: Scene, column: str) -> list[Labelled]:
             labels.append(Labelled(*theirs))
         axis.errorbar(x, y, y_half, x_half, elinewidth=1, capsize=0, **canvas.point(entry))
         labels.append(Labelled(x, y, x_half, y_half, entry.short, entry.style.colour))
+    axis.set_xlim(
+        canvas.limits([point.x for point in labels], [point.x_half for point in labels], bounds(column))
+    )
+    axis.set_ylim(canvas.limits([point.y for point in labels], [point.y_half for point in labels]))
     axis.set_xlabel(title(column))
     return labels

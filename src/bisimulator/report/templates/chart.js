@@ -115,11 +115,11 @@ class LineChart extends Chart {
   }
 
   ranges() {
-    const values = (this.shown.length ? this.shown : this.spec.series).flatMap((series) =>
-      series.y.flatMap((y, i) => (y === null ? [] : [y - (series.half?.[i] || 0), y + (series.half?.[i] || 0)])),
-    );
+    const series = this.shown.length ? this.shown : this.spec.series;
+    const values = series.flatMap((one) => one.y);
+    const halves = series.flatMap((one) => one.y.map((_, i) => one.half?.[i] || 0));
     if (this.spec.fromZero) values.push(0);
-    return { x: this.grid.length > 1 ? [this.grid[0], this.grid.at(-1)] : extent(this.grid), y: extent(values) };
+    return { x: this.grid.length > 1 ? [this.grid[0], this.grid.at(-1)] : extent(this.grid), y: extent(values, halves, this.spec.yBounds) };
   }
 
   marks() {
@@ -129,16 +129,17 @@ class LineChart extends Chart {
 
   path(series) {
     const xs = series.x || [this.grid[0], this.grid.at(-1)];
-    const ys = series.x ? series.y : [series.y[0], series.y[0]];
+    const twice = (values) => (series.x || !values ? values : [values[0], values[0]]); // a level line has two ends
+    const [ys, halves] = [twice(series.y), twice(series.half)];
     const known = xs.map((_, i) => i).filter((i) => ys[i] !== null);
     const at = (i, shift = 0) => `${this.x(xs[i]).toFixed(1)},${this.y(ys[i] + shift).toFixed(1)}`;
     const line = svg("path", {
       class: "line", "data-method": series.method, d: known.length ? `M${known.map((i) => at(i)).join("L")}` : null,
       "stroke-dasharray": series.dash, style: { stroke: series.colour },
     });
-    if (!series.half || !known.length) return [null, line];
-    const upper = known.map((i) => at(i, series.half[i] || 0));
-    const lower = known.map((i) => at(i, -(series.half[i] || 0))).reverse();
+    if (!halves || !known.length) return [null, line];
+    const upper = known.map((i) => at(i, halves[i] || 0));
+    const lower = known.map((i) => at(i, -(halves[i] || 0))).reverse();
     return [svg("path", { class: "band", d: `M${[...upper, ...lower].join("L")}Z`, style: { fill: series.colour } }), line];
   }
 

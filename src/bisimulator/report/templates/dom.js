@@ -40,14 +40,22 @@ function tickText(value, digits) {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-const scale = (from, to) => (value) => to[0] + ((value - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
+// From a range to pixels; what lies outside the range lies on its edge.
+const scale = (from, to) => (value) => {
+  const inside = Math.min(from[1], Math.max(from[0], value));
+  return to[0] + ((inside - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
+};
 
-// The range of some numbers with a little air; never empty.
-function extent(values, air = 0.04) {
-  const known = values.filter((value) => Number.isFinite(value));
+// The range of values and their intervals with a little air, never empty. Intervals of few seeds can be far wider than
+// the values are apart; they may make the range three times as wide and no more, and no recall is above 1.
+function extent(values, halves = [], bounds = null, air = 0.05) {
+  const known = values.map((value, i) => [value, halves[i] || 0]).filter(([value]) => Number.isFinite(value));
   if (!known.length) return [0, 1];
-  let low = Math.min(...known);
-  let high = Math.max(...known);
+  const [least, most] = [Math.min(...known.map(([v]) => v)), Math.max(...known.map(([v]) => v))];
+  let low = Math.min(...known.map(([v, half]) => v - half));
+  let high = Math.max(...known.map(([v, half]) => v + half));
+  if (most - least > 1e-9) [low, high] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
+  if (bounds) [low, high] = [Math.max(low, bounds[0] ?? low), Math.min(high, bounds[1] ?? high)];
   if (high - low < 1e-9) [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
   return [low - air * (high - low), high + air * (high - low)];
 }

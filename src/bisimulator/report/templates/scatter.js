@@ -12,12 +12,9 @@ class ScatterChart extends Chart {
 
   ranges() {
     const points = this.points.length ? this.points : this.spec.series;
-    const spread = (place, half) =>
-      points.flatMap((point) => {
-        const drawn = (!point.hollow && point[half]) || 0;
-        return [point[place] - drawn, point[place] + drawn];
-      });
-    return { x: extent(spread("x", "xHalf"), 0.06), y: extent(spread("y", "yHalf"), 0.06) };
+    const range = (place, half, bounds) =>
+      extent(points.map((point) => point[place]), points.map((point) => (point.hollow ? 0 : point[half])), bounds);
+    return { x: range("x", "xHalf", this.spec.xBounds), y: range("y", "yHalf") };
   }
 
   marks() {

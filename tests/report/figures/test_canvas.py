@@ -1,0 +1,34 @@
+"""What all figures share."""
+
+import math
+
+import pytest
+
+from bisimulator.report.figures.canvas import limits
+
+
+@pytest.mark.parametrize(
+    ("values", "halves", "wanted"),
+    [
+        ([1.0, 2.0], [0.1, 0.2], (0.9, 2.2)),
+        ([1.0, 2.0], [50.0, 0.0], (0.0, 3.0)),  # an interval of two seeds does not hide the values
+        ([1.0, 2.0], [math.nan, math.nan], (1.0, 2.0)),  # one seed
+        ([1.0, 1.0], [0.5, 0.5], (0.5, 1.5)),
+        ([2.0], [0.0], (1.0, 3.0)),
+        ([0.0, math.nan], [0.0, 9.0], (-0.5, 0.5)),
+    ],
+)
+def test_the_range_holds_all_values_and_intervals_that_are_not_far_wider(values, halves, wanted):
+    assert limits(values, halves, air=0) == pytest.approx(wanted)
+    low, high = limits(values, halves)
+    assert low < wanted[0]
+    assert high > wanted[1]
+
+
+def test_without_values_there_is_still_a_range():
+    assert limits([math.nan], [math.nan]) == (0, 1)
+
+
+def test_the_range_does_not_reach_beyond_what_is_possible():
+    assert limits([0.2, 0.9], [0.5, 0.5], (0.0, 1.0), air=0) == (0, 1)
+    assert limits([0.4, 0.6], [0.1, 0.1], (0.0, None), air=0) == pytest.approx((0.3, 0.7))
