@@ -40,14 +40,14 @@ def test_rates_are_recalls_of_the_batch_and_memory_keeps_earlier_ones():
 
 @pytest.mark.parametrize(("env", "groups"), [(TWO, 2), (THREE, 3)])
 def test_the_advantage_is_that_of_the_formula(env, groups):
-    method = build(Config(a=50.0, beta=5.0), env)
+    method = build(Config(a=5000.0, beta=5.0), env)
     state = learned(method, env, random_batch(2, steps=40, groups=groups))
     rng = np.random.default_rng(0)
     raw = rng.normal(size=(16, 1 + 2 * groups)).astype(np.float32)
     each = (raw - raw.mean(0)) / raw.std(0)
     b, u = (
-        np.asarray(state.demand) * 100 / float(state.decisions),
-        np.asarray(state.benefit) * 100 / float(state.decisions),
+        np.asarray(state.demand) * 5000 * groups / float(state.decisions),
+        np.asarray(state.benefit) * 5000 * groups / float(state.decisions),
     )
 
     def squared_bias(u):
@@ -61,7 +61,7 @@ def test_the_advantage_is_that_of_the_formula(env, groups):
         step = np.zeros(groups)
         step[g] = 1e-4 * b[g]
         slope = (squared_bias(u + step) - squared_bias(u - step)) / 2e-4  # d bias^2 / d z_g
-        wanted -= 50.0 * slope * (each[:, 1 + groups + g] / b[g] - u[g] / b[g] ** 2 * each[:, 1 + g])
+        wanted -= 5000.0 * slope * (each[:, 1 + groups + g] / b[g] - u[g] / b[g] ** 2 * each[:, 1 + g])
     np.testing.assert_allclose(method.advantage(state, jnp.asarray(raw), ()), wanted, rtol=1e-3, atol=1e-3)
 
 

@@ -21,6 +21,10 @@ from bisimulator.core import Env
 from bisimulator.errors import check_real
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standardise
 
+# B_g is counted as in an episode of the authors' lending, of so many decisions on two groups. So one weight means the
+# same in every scenario; by each scenario's own B_g it would be ten times as strong in college.
+_DECISIONS = 10_000
+
 
 @dataclasses.dataclass(frozen=True)
 class Config:
@@ -50,7 +54,6 @@ class State(eqx.Module):
 class Elbert(Method):
     config: Config
     num_groups: int
-    horizon: int
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
         return State(jnp.zeros(self.num_groups), jnp.zeros(self.num_groups), jnp.float32(0))
@@ -77,8 +80,7 @@ class Elbert(Method):
         known = state.demand > 0
         rates = jnp.where(known, state.rates, state.rates.mean(where=known))
         slope = jax.grad(lambda z: self._bias(z) ** 2)(rates)
-        # B_g of a whole episode, which the batch shows a part of
-        total = jnp.maximum(state.demand, 1.0) * self.horizon / state.decisions
+        total = jnp.maximum(state.demand, 1.0) / state.decisions * _DECISIONS * self.num_groups / 2
         change = (benefit - rates[None] * demand) / total[None]
         return each[:, 0] - self.config.a * change @ jnp.where(known, slope, 0.0)
 
@@ -93,7 +95,7 @@ class Elbert(Method):
 
 
 def build(config: Config, env: Env) -> Elbert:
-    return Elbert(config, env.num_groups, int(env.params.horizon))
+    return Elbert(config, env.num_groups)
 
 
 ELBERT = LearnedMethod(
