@@ -1,6 +1,7 @@
 """What the README and the pages show works, and says what the code says."""
 
 import csv
+import dataclasses
 import functools
 import re
 import runpy
@@ -138,6 +139,23 @@ METHOD_PAGES = sorted((ROOT / "docs" / "methods").glob("*.md"))
 def test_method_pages_say_what_the_tables_say(page, fill):
     text = page.read_text(encoding="utf-8")
     assert text == fill["filled"](text), "run: python docs/tools/fill_results.py"
+
+
+@pytest.mark.parametrize("page", METHOD_PAGES, ids=[page.stem for page in METHOD_PAGES])
+def test_method_pages_say_what_the_options_are_here(page):
+    _, head, below = page.read_text(encoding="utf-8").partition(
+        "| option | the authors | here | how chosen |\n"
+    )
+    if not head:
+        pytest.skip("no options, or those of a whole family")
+    lines = below.partition("\n\n")[0].splitlines()[1:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    told = {name.strip("`"): here.split()[0].strip("`,:;") for name, _, here, _ in cells if "`" in name}
+    config = dataclasses.asdict(registry.lookup("method", page.stem).config)
+    assert told.keys() == config.keys()
+    for option, value in config.items():
+        same = told[option] if isinstance(value, str) else float(told[option].replace(",", ""))
+        assert same == value, option
 
 
 def test_every_method_has_its_rows_on_a_page():
