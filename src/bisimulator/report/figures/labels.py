@@ -154,6 +154,5 @@ def _leader(axis: Any, start: Sequence[float], end: Sequence[float], colour: str
     from matplotlib.lines import Line2D
 
     xs, ys = zip(start, end, strict=True)
-    axis.add_artist(
-        Line2D(xs, ys, color=colour, linewidth=0.6, alpha=0.8, clip_on=False, transform=axis.transAxes)
-    )
+    how = {"color": colour, "linewidth": 0.6, "alpha": 0.8, "clip_on": False, "transform": axis.transAxes}
+    axis.add_artist(Line2D(xs, ys, **how)).set_in_layout(False)  # the name beyond it makes the room

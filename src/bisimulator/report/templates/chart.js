@@ -67,14 +67,16 @@ class Chart {
     this.canvas.append(svg("text", { class: "axis", x: (left + right) / 2, y: bottom + 32, "text-anchor": "middle" }, this.spec.xTitle));
   }
 
-  // Beside the pointer, inside the box.
+  // Beside the pointer where there is room for it; else below or above the chart, so that it hides none of the lines.
   show(place, lines) {
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
-    const room = this.width - this.tip.offsetWidth - 4;
-    const aside = place + 14 + this.tip.offsetWidth > this.width ? place - 14 - this.tip.offsetWidth : place + 14;
-    this.tip.style.left = `${Math.max(4, Math.min(room, aside))}px`;
-    this.tip.style.top = `${Math.max(2, this.inner.top)}px`;
+    const [wide, high] = [this.tip.offsetWidth, this.tip.offsetHeight];
+    const aside = place + 14 + wide > this.width ? place - 14 - wide : place + 14;
+    this.tip.style.left = `${Math.max(0, Math.min(this.width - wide, aside))}px`;
+    const frame = this.box.getBoundingClientRect();
+    const below = frame.bottom + high < innerHeight || frame.top < high;
+    this.tip.style.top = this.width >= 3 * wide ? `${this.inner.top}px` : below ? `${frame.height}px` : `${-high}px`;
   }
 
   leave() {
