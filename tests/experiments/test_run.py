@@ -123,6 +123,42 @@ def test_a_job_whose_config_is_damaged_cannot_be_loaded_by_its_folder(tmp_path):
         assert jobs.load(folder) is None
 
 
+def test_a_job_of_another_version_is_left_out_and_left_alone(tmp_path):
+    jobs.run(rule(), tmp_path)
+    folder = tmp_path / rule().name
+    files.write_json(folder / "config.json", rule().to_dict() | {"package": "9.9", "planet": "Mars"})
+    with pytest.warns(UserWarning, match=r"left out: version 9\.9 .* no parameter 'planet'"):
+        assert jobs.find_runs(tmp_path) == []
+    assert (folder / "done").exists()
+    assert not list(folder.glob("*.damaged"))
+
+
+def test_a_job_from_before_there_were_curves_can_still_be_read(tmp_path):
+    jobs.run(rule(), tmp_path)
+    folder = tmp_path / rule().name
+    stored = rule().to_dict()
+    del stored["curve_every"], stored["curve_episodes"]
+    files.write_json(folder / "config.json", stored | {"version": 1})
+    (result,) = jobs.find_runs(tmp_path)
+    assert result.curves is None
+    assert (folder / "done").exists()
+
+
+def test_without_its_networks_a_job_gives_no_policies_and_is_computed_again(finished, tmp_path):
+    result, folder, _ = finished
+    copy = tmp_path / learned().name
+    shutil.copytree(folder, copy)
+    assert len(jobs.load_policies(copy)[1]) == 2
+    (copy / "weights.npz").write_bytes(b"no archive")
+    with (
+        pytest.warns(UserWarning, match=r"weights\.npz is damaged"),
+        pytest.raises(ValueError, match="has lost its networks; run the job again"),
+    ):
+        jobs.load_policies(copy)
+    assert_same(jobs.run(learned(), tmp_path), result)
+    assert len(jobs.load_policies(copy)[1]) == 2
+
+
 def test_without_its_last_file_a_job_is_not_finished(tmp_path):
     before = jobs.run(rule(), tmp_path)
     folder = tmp_path / rule().name

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -62,19 +63,37 @@ def save(result: Result, folder: Path) -> None:
 
 
 def load(folder: Path, spec: Spec | None = None) -> Result | None:
-    """A finished job's result; None where it is not finished or a file is damaged."""
+    """A finished job's result; None where it is not finished, a file is damaged, or another version made it.
+
+    `spec`: what it must be the result of; where it is not given, what its configuration says.
+    """
     if not (folder / DONE).exists():
         return None
-    spec = spec or files.read_or_set_aside(folder / "config.json", _read_spec)
+    of = spec or _stored_spec(folder)
+    if of is None:
+        return None
     outcome = files.read_or_set_aside(folder / "outcome.npz", read_outcome)
     learned = files.read_or_set_aside(folder / "learned.npz", files.read_arrays)
     curves = files.read_or_set_aside(folder / "curves.npz", _read_curves)
-    timing = files.read_or_set_aside(folder / "timing.json", _read_seconds)
+    seconds = files.read_or_set_aside(folder / "timing.json", _read_seconds)
     lacks_curves = spec is not None and spec.curve_every > 0 and curves is None
-    if outcome is None or learned is None or spec is None or lacks_curves:
+    if outcome is None or learned is None or lacks_curves:
         (folder / DONE).unlink(missing_ok=True)
         return None
-    return Result(spec, outcome, learned, curves, math.nan if timing is None else timing)
+    return Result(of, outcome, learned, curves, math.nan if seconds is None else seconds)
+
+
+def _stored_spec(folder: Path) -> Spec | None:
+    config = files.read_or_set_aside(folder / "config.json", _read_config)
+    if config is None:
+        (folder / DONE).unlink(missing_ok=True)
+        return None
+    try:
+        return spec_from_dict(config)
+    except (KeyError, TypeError, ValueError) as error:
+        made = f"version {config.get('package')} of the package"
+        warnings.warn(f"{folder} is left out: {made} made it, and here {error}", stacklevel=3)
+        return None
 
 
 def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
@@ -87,7 +106,11 @@ def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
         raise ValueError(f"{folder} holds {spec.method!r}, which was not trained; it has no network")
     solver = spec.make_solver(env)
     start = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
-    weights = files.read_tree(folder / "weights.npz", [(part.theta, part.method) for part in start])
+    like = [(part.theta, part.method) for part in start]
+    weights = files.read_or_set_aside(folder / "weights.npz", lambda path: files.read_tree(path, like))
+    if weights is None:
+        (folder / DONE).unlink(missing_ok=True)
+        raise ValueError(f"{folder} has lost its networks; run the job again with the command that made it")
     policies = []
     for theta, method in weights:
         for i in range(jax.tree.leaves(theta)[0].shape[0]):
@@ -108,8 +131,8 @@ def read_outcome(path: Path) -> Outcome:
     return Outcome(**arrays)
 
 
-def _read_spec(path: Path) -> Spec:
-    return spec_from_dict(json.loads(path.read_text()))
+def _read_config(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text()))
 
 
 def _read_curves(path: Path) -> Curves:
