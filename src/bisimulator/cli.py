@@ -17,6 +17,7 @@ from bisimulator.commands.certifying import certify
 from bisimulator.commands.comparing import compare
 from bisimulator.commands.frontier import frontier
 from bisimulator.commands.listing import list_names
+from bisimulator.commands.population import population
 from bisimulator.commands.reproducing import reproduce
 from bisimulator.commands.running import runs
 from bisimulator.commands.simulating import simulate
@@ -32,6 +33,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "certify": certify,
     "frontier": frontier,
     "audit": audit,
+    "population": population,
 }
 _SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows where no method is named
 

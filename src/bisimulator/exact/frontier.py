@@ -20,11 +20,11 @@ from bisimulator.exact.chain import lending_params
 from bisimulator.exact.columns import Columns
 from bisimulator.exact.criteria import CRITERIA, Criterion, MinRecall, Point, credit_gap, recalls
 from bisimulator.exact.occupancy import RETURN, groups_of
-from bisimulator.exact.stationary import Stationary, climb
+from bisimulator.exact.stationary import Stationary, climb, meets
 
 Array = NDArray[np.float64]
 
-_MANY = 40  # acceptance probabilities that are searched for together
+_MANY = 20  # acceptance probabilities that are searched for together
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -191,7 +191,16 @@ def _stationary(
         done = found and all(part is not None for part in found)
         tables.append(np.concatenate([part for part in found if part is not None]) if done else None)
         moments.append(_moments(groups, tables[-1]))
-    return tables, moments
+    best = [_best_of_all(search, float(level), i, moments) for i, level in enumerate(levels)]
+    return [tables[i] for i in best], [moments[i] for i in best]
+
+
+def _best_of_all(search: Criterion, level: float, own: int, moments: Sequence[Float[Array, "G M"]]) -> int:
+    """Where the best table for a level was found: its own place, or another at which a better one also meets it."""
+    sizes, demand = np.array([columns.group.size for columns in search.groups]), search.demand(level)
+    values = [float(np.nan_to_num(sizes @ m[:, RETURN], nan=-np.inf)) for m in moments]
+    better = [i for i in range(len(moments)) if values[i] > values[own] and meets(demand, moments[i])]
+    return max(better, key=lambda i: values[i], default=own)
 
 
 def _moments(groups: Sequence[Stationary], table: Float[Array, "G C"] | None) -> Float[Array, "G M"]:

@@ -40,6 +40,10 @@ class Stationary:
         return shares @ [value for value, _ in each], np.tensordot(shares, [slope for _, slope in each], 1)
 
 
+def meets(demand: Demand, moments: Float[Array, "g M"]) -> bool:
+    return bool(demand(moments)[0].min(initial=np.inf) >= -_FEASIBLE)
+
+
 def climb(
     groups: Sequence[Stationary], demand: Demand, starts: Sequence[Float[Array, "g C"]]
 ) -> Float[Array, "g C"] | None:
@@ -49,7 +53,7 @@ def climb(
         for candidate in (start, _local(groups, demand, start)):
             moments, _ = _stack(groups, candidate)
             value = sum(g.group.size * m[RETURN] for g, m in zip(groups, moments, strict=True))
-            if value > best_value and demand(moments)[0].min(initial=np.inf) >= -_FEASIBLE:
+            if value > best_value and meets(demand, moments):
                 best, best_value = candidate, value
     return best
 

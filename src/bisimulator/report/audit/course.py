@@ -12,9 +12,11 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from numpy.typing import NDArray
 
-from bisimulator.core import Env, Scenario
+from bisimulator.core import Env, Outcome, Scenario
+from bisimulator.errors import check_int
+from bisimulator.evaluation import Evaluation, metric_columns
 from bisimulator.policies import Policy, as_policy
-from bisimulator.simulate import episode
+from bisimulator.simulate import episode, summarise
 
 Values = NDArray[np.float64]
 
@@ -50,12 +52,14 @@ def score_values(env: Env) -> Float[Values, "C"]:
     return (edges[1:] + edges[:-1]) / 2 if edges.size else np.arange(env.params.num_scores, dtype=float)
 
 
-def follow(env: Env, policy: Any, *, seeds: int, episodes: int) -> Course:
-    """The course of all seeds' episodes; the same keys as `evaluate` uses."""
+def follow(env: Env, policy: Any, *, seeds: int, episodes: int) -> tuple[Evaluation, Course]:
+    """What `evaluate` finds, and the course of the same episodes."""
+    check_int("seeds", seeds, least=1)
+    check_int("episodes", episodes, least=1)
     keys = jnp.concatenate([jax.random.split(jax.random.key(seed), episodes) for seed in range(seeds)])
     horizon = int(env.params.horizon)
     windows = min(WINDOWS, horizon)
-    counts, people, total = _follow(
+    outcome, counts, people, total = _follow(
         env.name,
         env.scenario,
         env.params,
@@ -70,7 +74,9 @@ def follow(env: Env, policy: Any, *, seeds: int, episodes: int) -> Course:
     later = moved[::-1].cumsum(0)[::-1]  # what is still to come
     score = np.concatenate([total - later, total[None]]) / np.maximum(people, 1)
     time = horizon / env.params.population * np.arange(1, windows + 1) / windows
-    return Course(time, counts, people, score)
+    outcome = jax.tree.map(lambda x: np.asarray(x).reshape(seeds, episodes, *x.shape[1:]), outcome)
+    evaluation = Evaluation(env.name, tuple(range(seeds)), metric_columns(env, outcome), outcome)
+    return evaluation, Course(time, counts, people, score)
 
 
 @eqx.filter_jit
@@ -83,14 +89,14 @@ def _follow(
     horizon: int,
     values: Float[Array, "C"],
     windows: int,
-) -> tuple[Float[Array, "B W G 5"], Float[Array, "B G"], Float[Array, "B G"]]:
+) -> tuple[Outcome, Float[Array, "B W G 5"], Float[Array, "B G"], Float[Array, "B G"]]:
     act = policy.bind(Env(name, scenario, params))
     places = jnp.arange(values.size, dtype=jnp.float32)
 
     def worth(obs: Float[Array, "... D"]) -> Float[Array, "..."]:
         return jnp.interp(obs[..., 0] * max(values.size - 1, 1), places, values)
 
-    def one(key: Key[Array, ""]) -> tuple[Array, Array, Array]:
+    def one(key: Key[Array, ""]) -> tuple[Outcome, Array, Array, Array]:
         decisions, state = episode(scenario, key, act, params, horizon)
         approved = decisions.action == 1
         moved = worth(decisions.next_self_obs) - worth(decisions.obs)
@@ -101,6 +107,7 @@ def _follow(
         crowd = scenario.crowd(state)
         people = jnp.zeros(params.num_groups).at[crowd.group].add(1.0)
         standing = jnp.interp(crowd.observed_score, places, values)
-        return counts, people, jnp.zeros(params.num_groups).at[crowd.group].add(standing)
+        total = jnp.zeros(params.num_groups).at[crowd.group].add(standing)
+        return summarise(decisions, state, scenario, params), counts, people, total
 
-    return jax.lax.map(one, keys, batch_size=10)
+    return jax.vmap(one)(keys)

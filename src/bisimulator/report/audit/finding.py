@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from bisimulator import policies
 from bisimulator.certifying import Estimate, acceptance, certify
 from bisimulator.core import Env
-from bisimulator.evaluation import Evaluation, evaluate
+from bisimulator.evaluation import Evaluation
 from bisimulator.exact.certificate import Certificate
 from bisimulator.exact.chain import expect
 from bisimulator.exact.frontier import Frontier, frontier, frontier_params
@@ -34,15 +35,24 @@ class Row:
 
     name: str
     earned: float
-    smallest_recall: float
-    acceptance_ratio: float  # lowest acceptance rate of a group over the highest
-    score_gap: float  # largest difference of average scores at the end
+    rates: tuple[float, ...]  # of acceptance, one a group
+    recalls: tuple[float, ...]
+    scores: tuple[float, ...]  # on average, at the end
 
-    @classmethod
-    def of(cls, name: str, earned: float, rates: Array, recalls: Array, scores: Array) -> Row:
-        known, recalls = rates[np.isfinite(rates)], recalls[np.isfinite(recalls)]
-        ratio = known.min() / known.max() if known.max(initial=0) > 0 else np.nan
-        return cls(name, earned, float(recalls.min(initial=1.0)), float(ratio), float(np.ptp(scores)))
+    @property
+    def smallest_recall(self) -> float:
+        return min((recall for recall in self.recalls if not math.isnan(recall)), default=1.0)
+
+    @property
+    def acceptance_ratio(self) -> float:
+        """Lowest acceptance rate of a group over the highest."""
+        known = [rate for rate in self.rates if not math.isnan(rate)]
+        return min(known) / max(known) if max(known, default=0) > 0 else math.nan
+
+    @property
+    def score_gap(self) -> float:
+        """Largest difference of average scores at the end."""
+        return max(self.scores) - min(self.scores)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,10 +81,6 @@ class Audit:
         return self.evaluation.summary
 
     @property
-    def earned(self) -> float:
-        return self.summary["average_return"][0]
-
-    @property
     def episodes(self) -> tuple[int, int]:
         """Seeds, and episodes of each."""
         seeds, episodes = self.evaluation.outcome.counts.shape[:2]
@@ -98,10 +104,24 @@ class Audit:
         pairs = np.array([self.summary[f"{metric}_g{g + 1}"] for g in range(self.env.num_groups)])
         return pairs[:, 0], pairs[:, 1]
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the policy's own figures are computed; otherwise they are means of the simulation."""
+        by_score = (policies.Constant, policies.Thresholds, policies.Table, policies.Random)
+        return not isinstance(self.certificate, Estimate) and isinstance(self.audited.policy, by_score)
+
     @cached_property
     def row(self) -> Row:
+        if self.is_exact:
+            return exact_row(self.audited.name, self.env, self.audited.policy)
         rates, recalls, end = (self.groups[c][0] for c in ("approval_rate", "recall", "score_end"))
-        return Row.of(self.audited.name, self.earned, rates, recalls, end)
+        return Row(
+            self.audited.name, self.summary["average_return"][0], tuple(rates), tuple(recalls), tuple(end)
+        )
+
+    @property
+    def earned(self) -> float:
+        return self.row.earned
 
     @cached_property
     def table(self) -> Float[Array, "G C"] | None:
@@ -118,8 +138,10 @@ class Audit:
     @cached_property
     def regret(self) -> float:
         """What the best policy that accepts as many of every group's repayers earns more."""
-        recalls = self.groups["recall"][0]  # nobody to accept in a group: nothing to ask for
-        return max(self.best.best_at(np.clip(np.nan_to_num(recalls), 0, 1)) - self.earned, 0.0)
+        asked = np.clip(
+            np.nan_to_num(self.row.recalls), 0, 1
+        )  # nobody to accept in a group: nothing to ask for
+        return max(self.best.best_at(asked) - self.earned, 0.0)
 
     @cached_property
     def fairest_at_this_return(self) -> float:
@@ -127,6 +149,8 @@ class Audit:
         low, high = 0.0, 1.0
         if self.best.best_at(1.0) >= self.earned:
             return 1.0
+        if self.best.best_at(0.0) < self.earned:  # by the chance of a simulation
+            return 0.0
         for _ in range(_SEARCH_STEPS):
             middle = (low + high) / 2
             low, high = (middle, high) if self.best.best_at(middle) >= self.earned else (low, middle)
@@ -140,27 +164,26 @@ def audit(
     env = audited.env
     plain = env.with_omega(true_moves(env)) if hasattr(env.params, "repayment") else env
     frontier_params(plain)  # what is not lending is refused before anything runs
-    evaluation = evaluate(env, audited.policy, seeds=seeds, episodes=episodes)
-    few = [
-        f"Only about {size:.0f} of the {env.params.population} people in the simulation are of group {name}; for "
-        "steadier figures raise the number of people and of decisions alike (--set population=... horizon=...)."
-        for name, size in zip(env.group_names, _sizes(env), strict=True)
-        if size < FEW
-    ]
     return Audit(
         audited,
         people,
-        evaluation,
-        follow(env, audited.policy, seeds=seeds, episodes=episodes),
+        *follow(env, audited.policy, seeds=seeds, episodes=episodes),
         certify(env, audited.policy, seeds=seeds, episodes=episodes),
         frontier(plain, "min-recall"),
-        tuple(_simple(name, plain) for name in SIMPLE_POLICIES),
-        (*notes, *audited.notes, *few),
+        tuple(exact_row(name, plain, rule_policy(name, plain)) for name in SIMPLE_POLICIES),
+        (*notes, *audited.notes, *rare_groups(env)),
     )
 
 
-def _sizes(env: Env) -> Float[Array, "G"]:
-    return env.params.population * np.asarray(env.params.group_probs, np.float64)
+def rare_groups(env: Env) -> list[str]:
+    """A note for each group of which the simulation has hardly anybody."""
+    sizes = env.params.population * np.asarray(env.params.group_probs, np.float64)
+    return [
+        f"Only about {size:.0f} of the {env.params.population} people in the simulation are of group {name}; for "
+        "steadier figures raise the number of people and of decisions alike (--set population=... horizon=...)."
+        for name, size in zip(env.group_names, sizes, strict=True)
+        if size < FEW
+    ]
 
 
 def true_moves(env: Env) -> Any:
@@ -169,7 +192,8 @@ def true_moves(env: Env) -> Any:
     return np.tile(np.array([p.score_up, p.score_down], np.float32), (env.num_groups, 1))
 
 
-def _simple(name: str, env: Env) -> Row:
-    exact = expect(env, acceptance(env, rule_policy(name, env), 1)[:, :, 0, 0])
+def exact_row(name: str, env: Env, policy: policies.Policy) -> Row:
+    """Exact expectations of a policy that decides by score and group."""
+    exact = expect(env, acceptance(env, policy, 1)[:, :, 0, 0])
     rates, scores = exact.approved / exact.applied, exact.final_scores @ score_values(env)
-    return Row.of(name, exact.average_return, rates, exact.recall, scores)
+    return Row(name, exact.average_return, tuple(rates), tuple(exact.recall), tuple(scores))

@@ -50,6 +50,7 @@ def render(found: Audit) -> str:
         policies=[policy_cells(row) for row in (found.row, *found.simple)],
         frontier_words=words.frontier_words(found),
         pictures={name: Markup(picture) for name, picture in pictures(found).items()},
+        is_exact=found.is_exact,
         settings=settings(found),
         notes=found.notes,
         assumptions=words.assumptions(found),
