@@ -38,7 +38,7 @@ class Config:
     same_action: bool = True  # compare only decisions with the same action; False is the paper's literal form
     gauge: Gauge = "one-sided"  # which offset between actions the correction may have (docs: the gauge)
     kappa: float = 0.1  # the offset in favour of accepting with gauge "kappa"
-    floor: float = 0.0  # with gauge "one-sided": the least offset in favour of accepting
+    floor: float = 0.1  # with gauge "one-sided": the least offset in favour of accepting
     learning_rate: float = 1e-3  # of Adam on the correction
     hidden: tuple[int, ...] = (256,)  # hidden layers of the correction
     gamma: float = 0.99  # discount in J_dyn
