@@ -23,6 +23,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 import bisimulator
 from bisimulator import registry
+from bisimulator.experiments.curves import Recorder
+from bisimulator.experiments.spec import make_spec
 from bisimulator.learn import trainer
 from bisimulator.learn.parts import MapParts, on_all_cores
 from bisimulator.learn.ppo import PPOConfig
@@ -66,6 +68,23 @@ class Ours:
         horizon = int(self.env.params.horizon)
         one = partial(trainer._adapt, self.solver, self.env.scenario, self.env.params, horizon=horizon)
         self.parts = self.over_parts(one, self.parts)
+
+
+class Curve:
+    """The evaluations of a learning curve, as `experiments.curves` makes them: whole episodes and all metrics."""
+
+    def __init__(self, ours: Ours, size: Size):
+        self.spec = make_spec("lending", "ppo", seeds=size.seeds)
+        self.record, self.ours = Recorder(self.spec, ours.env, ours.solver), ours
+
+    def share(self, rounds: int) -> float:
+        """What they add to the training time, as a share of it, taking turns with the training between two of them."""
+        updates = round(self.spec.curve_every / self.ours.solver.config.batch)
+        seen: list[tuple[float, float]] = []
+        for _ in range(rounds + 1):
+            trained = seconds(lambda: self.ours.run(updates))
+            seen.append((seconds(lambda: self.record(self.ours.parts)), trained))
+        return statistics.median(evaluated / trained for evaluated, trained in seen[1:])
 
 
 class BareLending(NumpyLending):
@@ -148,6 +167,7 @@ def main(size: Size) -> None:
             **{f"Stable-Baselines3, torch threads: {n}": Theirs(n) for n in threads},
         }
         found = rates(contestants, size)
+        curve = Curve(contestants["ppo"], size).share(3 * size.rounds)
         adapt_first = seconds(full.adapt)
         adapt = statistics.median(seconds(full.adapt) for _ in range(size.adapt_rounds))
 
@@ -171,6 +191,7 @@ def main(size: Size) -> None:
         *((f"time: {name} / ppo", rate["ppo"] / rate[name], wanted) for name, wanted in BASELINES.items()),
         (f"time: ppo-bisimulator ({len(calls)} x omega) / ppo, whole training", whole / plain, "<= 4"),
         ("time: ppo, 100 groups / 2 groups", rate["ppo"] / rate["ppo, 100 groups"], "<= 2"),
+        ("time: evaluations of the learning curve / ppo", curve, "<= 0.3"),
         (f"time: {reward}, 100 / 2", rate[reward] / rate[f"{reward}, 100 groups"], "<= 2"),
     ):
         print(f"{name:60}{ratio:8.2f}{wanted:>9}")

@@ -60,6 +60,12 @@ def test_what_others_took_tells_what_remains_of_those_that_wait(board):
     board.take(Event(0, "finished", result=result(0, 20.0)))
     assert board.remaining(board.jobs[1]) == 20.0  # the same method
     assert board.all_remaining is None  # nothing is known of the others
+    board.take(Event(1, "started"))
+    board.set(103.0)
+    assert board.remaining(board.jobs[1]) == 17.0
+    board.set(150.0)
+    assert board.remaining(board.jobs[1]) == 0.0
+    board.set(100.0)
     board.take(Event(2, "finished", result=result(2, 60.0)))
     board.take(Event(3, "finished", result=result(3, 1.0)))
     assert board.all_remaining == 20.0

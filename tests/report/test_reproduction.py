@@ -51,9 +51,9 @@ def test_elsewhere_than_on_a_terminal_there_is_a_line_a_job_and_a_summary(store,
     assert lines[0].startswith("[1/2] college ppo (kept): return ")
     assert "(193.9±6.5)" in lines[0]  # the published return
     assert lines[1].startswith("[2/2] college accept-all (kept): return ")
-    assert lines[2].startswith("2 jobs, ")
-    assert "Of the paper's 186 numbers" in lines[2]
-    assert lines[3] == f"Written: {store}/report.html; the jobs are kept in {store}"
+    assert lines[3].startswith("2 jobs, ")
+    assert "Of the paper's 186 numbers" in lines[3]
+    assert lines[4] == f"Written: {store}/report.html; the jobs are kept in {store}"
 
 
 def test_for_machines_there_is_one_json_object_a_line(store, capsys):

@@ -83,7 +83,10 @@ class Board:
         done = job.share - job.first
         if job.progress is not None and done > 0:
             return (self._now() - job.began) * (1 - job.share) / done
-        return self._expected(job)
+        expected = self._expected(job)
+        if expected is None or job.state != "running":
+            return expected
+        return max(expected - (self._now() - job.began), 0.0)
 
     @property
     def all_remaining(self) -> float | None:

@@ -52,6 +52,8 @@ def show_reproduction(
 
 
 def _report(results: Sequence[Result], out: Path, board: Board, console: Console, as_json: bool) -> None:
+    if not as_json:
+        console.print("Writing tables, figures and the page ...")
     written = write_report(results, out)
     counts = score(compare(results))
     if as_json:
