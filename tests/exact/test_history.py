@@ -1,26 +1,125 @@
-"""Policies that look at past loans, against the exact chain where they ignore them and simulation where not."""
+"""Policies that look at past loans: against the table where they do not, and against all histories one by one."""
 
 import numpy as np
+import ot
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bisimulator
+from bisimulator.exact import chain, history
 from bisimulator.exact.certificate import certify_table
+from bisimulator.exact.chain import normalised, repayment_by_type
 from bisimulator.exact.history import certify_history, most_visits
+from bisimulator.exact.occupancy import visit_numbers
+from bisimulator.exact.views import SIGNALS
 
 
-@pytest.mark.parametrize("params", [{}, {"conscientiousness": (0.55, 0.1), "c_max": 3}])
-def test_a_policy_that_ignores_history_has_the_values_of_its_table(params):
+@pytest.mark.parametrize(
+    "params", [{}, {"groups": 3, "c_max": 4}, {"conscientiousness": (0.55, 0.1), "c_max": 3}]
+)
+def test_a_policy_that_ignores_history_has_the_certificate_of_its_table(params):
     env = bisimulator.make("lending", population=20, horizon=60, **params)
     table = np.random.default_rng(0).random(env.params.initial.shape)
-    size = most_visits(env)
-    found = certify_history(env, np.broadcast_to(table[:, :, None, None], (*table.shape, size, size)))
+    found = certify_history(env, by_history(env, table))
     truth = certify_table(env, table)
-    for signal in ("reward", "loans", "repaid"):
+    for signal in SIGNALS:
         view, wanted = found.view(signal, "episode"), truth.view(signal, "episode")
-        np.testing.assert_allclose(view.values, wanted.values, atol=1e-8)
-        assert view.gap == pytest.approx(wanted.gap, abs=1e-8)
-        assert np.isnan(view.bound)
-    assert "exact all the same" in found.explanation
+        np.testing.assert_allclose(view.values, wanted.values, atol=1e-9)
+        np.testing.assert_allclose(view.bounds, wanted.bounds, atol=1e-9)
+        for field in ("gap", "bound", "worst_distance", "over_time", "between_people"):
+            assert getattr(view, field) == pytest.approx(getattr(wanted, field), abs=1e-9)
+        assert view.groups == wanted.groups
+        assert view.worst_pair == wanted.worst_pair
+        assert view.error_bound < 1e-9
+
+
+def by_history(env, table):
+    size = most_visits(env)
+    return np.broadcast_to(table[:, :, None, None], (*table.shape, size, size))
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([(1, 3), (2, 3)]),
+    st.sampled_from([[0, 1], [0, 0.5, 1], np.linspace(0, 1, 11)]),
+    st.sampled_from([None, (0.5, 0.2)]),
+)
+@settings(max_examples=12, deadline=None)
+def test_bounds_are_those_of_all_histories_one_by_one(seed, size, probabilities, conscientiousness):
+    rng = np.random.default_rng(seed)
+    groups, scores = (2, 2) if conscientiousness else (int(rng.integers(2, 4)), 3)
+    env = bisimulator.make(
+        "lending",
+        initial=rng.dirichlet(np.ones(scores), groups),
+        repayment=rng.random((groups, scores)).round(1),
+        conscientiousness=conscientiousness,
+        population=size[0],
+        horizon=size[1],
+    )
+    accept = rng.choice(probabilities, (groups, scores, most_visits(env), most_visits(env)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chain, "_NODES", 3)  # values of conscientiousness, for the sake of the slow way
+        compare_with_slow_way(env, accept, rng)
+
+
+def compare_with_slow_way(env, accept, rng):
+    certificate = certify_history(env, accept)
+    for signal in SIGNALS:
+        view = certificate.view(signal, "episode")
+        assert (view.gaps <= view.bounds + view.error_bound).all()
+        assert view.error_bound < 1e-9
+        assert view.gap == pytest.approx(np.ptp(view.values), abs=1e-12)
+        assert view.over_time + view.between_people == pytest.approx(view.slack, abs=1e-9)
+        assert view.pairing.sum() == pytest.approx(1)
+    signal = rng.choice(list(SIGNALS))
+    view, (g, h) = certificate.view(signal, "episode"), rng.choice(env.num_groups, 2, replace=False)
+    values, bound = one_by_one(env, accept, signal, g, h)
+    np.testing.assert_allclose(view.values[[g, h]], values, atol=1e-8)
+    assert view.bounds[g, h] == pytest.approx(bound, abs=1e-8)
+
+
+def one_by_one(env, accept, signal, g, h):
+    """Two groups' values and W1(d), by recursion over every pair of histories, with POT's transport."""
+    more, _ = visit_numbers(env.params.horizon, 1 / env.params.population)
+    chance, weight = repayment_by_type(env.params)
+    top, seen = accept.shape[1] - 1, {}
+
+    def visit(group, state):
+        """What it brings, and the next states with their probabilities."""
+        latent, c, r, d = state
+        p, a = chance[latent, group, c], accept[group, c, r, d]
+        brings = {"reward": a * (2 * p - 1), "loans": a, "repaid": a * p}[signal]
+        after = [(latent, min(c + 1, top), r + 1, d), (latent, max(c - 1, 0), r, d + 1), state]
+        return brings, after, np.array([a * p, a * (1 - p), 1 - a])
+
+    def value(k, group, state):
+        if k == accept.shape[-1]:
+            return 0.0
+        brings, after, chances = visit(group, state)
+        return more[k] * brings + sum(
+            q * value(k + 1, group, s) for q, s in zip(chances, after, strict=True) if q
+        )
+
+    def distance(k, x, y):
+        if k == accept.shape[-1]:
+            return 0.0
+        if (k, x, y) not in seen:
+            (r_x, to_x, p_x), (r_y, to_y, p_y) = visit(g, x), visit(h, y)
+            cost = np.array(
+                [[p * q and distance(k + 1, s, t) for t, q in zip(to_y, p_y, strict=True)]
+                 for s, p in zip(to_x, p_x, strict=True)]
+            )  # fmt: skip
+            seen[k, x, y] = more[k] * abs(r_x - r_y) + ot.emd2(p_x, p_y, cost)
+        return seen[k, x, y]
+
+    people = [(latent, c, 0, 0) for latent in range(len(weight)) for c in range(top + 1)]
+    shares = [(weight[:, None] * normalised(env.params.initial)[group]).ravel() for group in (g, h)]
+    values = [
+        sum(w * value(0, i, s) for w, s in zip(share, people, strict=True))
+        for i, share in zip((g, h), shares, strict=True)
+    ]
+    return values, ot.emd2(*shares, np.array([[distance(0, x, y) for y in people] for x in people]))
 
 
 def test_one_loan_each_by_hand():
@@ -32,8 +131,55 @@ def test_one_loan_each_by_hand():
     np.testing.assert_allclose(certificate.view("loans", "episode").values, [1, 1])
     np.testing.assert_allclose(certificate.values, [-0.4, 0.8], atol=1e-6)
     assert certificate.gap == pytest.approx(1.2, abs=1e-6)
+    assert certificate.bound == pytest.approx(1.2, abs=1e-6)
+    assert "Tight" in certificate.explanation
     with pytest.raises(ValueError, match="no discounted view"):
         certificate.view("reward", "discounted")
+
+
+def test_one_group():
+    env = bisimulator.make("lending", groups=1, population=5, horizon=10)
+    certificate = certify_history(env, by_history(env, np.ones((1, 7))))
+    assert certificate.bound == 0
+    assert "only one group" in certificate.explanation
+
+
+def random_policy(env):
+    size = most_visits(env)
+    return np.random.default_rng(0).random((env.num_groups, env.params.num_scores, size, size))
+
+
+def test_where_pairs_are_too_many_rare_visits_are_left_out_and_said_to_be(monkeypatch):
+    env = bisimulator.make("lending", population=20, horizon=20, c_max=2)
+    accept = random_policy(env)
+    full = certify_history(env, accept)
+    more, _ = visit_numbers(20, 1 / 20)
+    few = int((more[::-1].cumsum()[::-1] > 1e-6).sum())
+    assert few < most_visits(env)
+    lives = history._Lives(env.params, accept)
+    monkeypatch.setattr(history, "MOST_CELLS", cells(lives._layers(few)))
+    cut = certify_history(env, accept)
+    for signal, span in (("reward", 2), ("loans", 1), ("repaid", 1)):
+        view, wanted = cut.view(signal, "episode"), full.view(signal, "episode")
+        np.testing.assert_array_equal(view.values, wanted.values)
+        assert view.error_bound == pytest.approx(span * more[few:].sum(), abs=1e-10)
+        assert 0 < wanted.bound - view.bound < view.error_bound
+
+
+def cells(layers):
+    return sum(len(x.moves[1]) * len(y.moves[1]) for x, y in zip(*layers, strict=True))
+
+
+@pytest.mark.parametrize("limit", ["MOST_CELLS", "MOST_PAIRS"])
+def test_where_even_these_are_too_many_there_is_no_bound(monkeypatch, limit):
+    env = bisimulator.make("lending", population=20, horizon=20, c_max=2)
+    full = certify_history(env, random_policy(env))
+    monkeypatch.setattr(history, limit, 100)
+    found = certify_history(env, random_policy(env))
+    assert np.isnan(found.bound)
+    assert "No bound" in found.explanation
+    assert found.gap == full.gap
+    np.testing.assert_array_equal(found.values, full.values)
 
 
 def test_wrong_shape():

@@ -85,7 +85,7 @@ def test_violation_bounds_the_error_of_any_basis():
         a, b, cost = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(4)), rng.random((5, 4))
         row, col, flow = np.empty(8, np.int32), np.empty(8, np.int32), np.empty(8)
         transport.north_west(a, b, row, col, flow)
-        work = transport._workspace(5, 4)
+        work = transport.workspace(5, 4)
         transport._root_tree(cost, 5, 4, row, col, work)
         _, _, worst = transport._entering(cost, 5, 4, work[5], 1e-12, 0, 20)
         value, best = (flow * cost[row, col]).sum(), ot.emd2(a, b, cost)

@@ -7,9 +7,6 @@ people are treated who were matched as well as possible. Where it exceeds the ga
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,109 +15,15 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from bisimulator.core import Env
-from bisimulator.errors import check_known, check_probabilities, check_shape
-from bisimulator.exact.chain import lending_params, normalised, repayment_given_latent, visit_matrix
+from bisimulator.errors import check_probabilities, check_shape
+from bisimulator.exact.chain import lending_params, normalised, repayment_by_type, visit_matrix
 from bisimulator.exact.couplings import Couplings
 from bisimulator.exact.finite import check_discount
 from bisimulator.exact.metric import bisimulation_metric
 from bisimulator.exact.occupancy import visit_numbers
-from bisimulator.exact.transport import optimal_transport
+from bisimulator.exact.views import HORIZONS, SIGNALS, Certificate, View, signals, view_between
 
 Array = NDArray[np.float64]
-
-SIGNALS = {"reward": "the bank's reward", "loans": "loans", "repaid": "repaid loans"}
-HORIZONS = {"discounted": "discounted per visit", "episode": "over an episode"}
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class View:
-    """What one signal adds up to per person of each group, and how far apart the two most unequal groups are."""
-
-    signal: str
-    horizon: str
-    values: Float[Array, "G"]  # J(g), expected sum per person
-    groups: tuple[int, int]  # the two groups with the largest gap
-    gap: float
-    bound: float  # W1(d) of these two groups; NaN where there is none
-    error_bound: float  # gap <= bound + error_bound, proven, rounding included
-    pairing: Float[Array, "C C"] | None  # the optimal pairing of their scores at the start
-    worst_pair: tuple[int, int] | None  # matched scores whose futures differ most
-    worst_distance: float
-    over_time: float  # what cancels within a matched pair, between better and worse times
-    between_people: float  # what cancels between pairs, some favouring the one group and some the other
-    gaps: Float[Array, "G G"]
-    bounds: Float[Array, "G G"]
-
-    @property
-    def slack(self) -> float:
-        return self.bound - self.gap
-
-    @property
-    def explanation(self) -> str:
-        if len(self.values) == 1:
-            return "There is only one group, so there is nothing to compare."
-        if np.isnan(self.bound):
-            return "No bound: the policy looks at people's past loans. The gap is exact all the same."
-        if self.bound <= 1e-9:
-            return "The groups fare exactly alike: matched people have the same future in every respect."
-        if self.slack <= 0.01 * self.bound:
-            return (
-                "Tight: matched people differ in one direction only, so the gap shows all of the difference."
-            )
-        return (
-            f"Fairness by compensation: matched people differ by {self.bound:.2f} on average, of which the groups' "
-            f"averages show {self.gap:.2f}; {self.over_time:.2f} cancels over a pair's own time (better now, worse "
-            f"later) and {self.between_people:.2f} between pairs (some favour one group, some the other)."
-        )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Certificate:
-    """All views of one policy; the first is the one that the properties speak of."""
-
-    env: str
-    gamma: float  # per visit of a person
-    views: Mapping[tuple[str, str], View]
-    exact: bool = True
-
-    def view(self, signal: str = "reward", horizon: str = "discounted") -> View:
-        check_known("signal", signal, SIGNALS)
-        check_known("horizon", horizon, HORIZONS)
-        if (signal, horizon) not in self.views:
-            raise ValueError(f"this certificate has no {horizon} view; it has {sorted(self.views)}")
-        return self.views[signal, horizon]
-
-    @property
-    def main(self) -> View:
-        return next(iter(self.views.values()))
-
-    @property
-    def values(self) -> Float[Array, "G"]:
-        return self.main.values
-
-    @property
-    def gap(self) -> float:
-        return self.main.gap
-
-    @property
-    def bound(self) -> float:
-        return self.main.bound
-
-    @property
-    def slack(self) -> float:
-        return self.main.slack
-
-    @property
-    def explanation(self) -> str:
-        return self.main.explanation
-
-    def __str__(self) -> str:
-        lines = [f"Certificate for {self.env}: exact"]
-        for (signal, horizon), view in self.views.items():
-            lines.append(
-                f"  {SIGNALS[signal]}, {HORIZONS[horizon]}: gap {view.gap:.4g}, bound {view.bound:.4g}"
-            )
-        return "\n".join([*lines, f"  {self.explanation}"])
 
 
 def visit_discount(env: Env, gamma: float) -> float:
@@ -144,20 +47,11 @@ def certify_table(env: Env, policy: Any, gamma: float = 0.99) -> Certificate:
     return Certificate(env.name, gamma, views)
 
 
-def signals(chance: Array, accept: Array, params: Any) -> dict[str, Array]:
-    """What a visit brings on average, for every signal."""
-    repaid = accept * chance
-    reward = repaid * float(params.reward_repaid) + (accept - repaid) * float(params.reward_default)
-    return {"reward": reward, "loans": accept, "repaid": repaid}
-
-
 class _Lives:
     """Everybody's chain from visit to visit: states are (conscientiousness, score), all groups alike in shape."""
 
     def __init__(self, params: Any, accept: Float[Array, "G C"]) -> None:
-        chance, weight = repayment_given_latent(params)  # (K, G, C), (K,)
-        seen = weight > 1e-10  # the outermost points of the quadrature weigh nothing
-        chance, weight = chance[seen], weight[seen] / weight[seen].sum()
+        chance, weight = repayment_by_type(params)  # (K, G, C), (K,)
         groups, self.scores = accept.shape
         start = weight[:, None, None] * normalised(params.initial)
         self.start = np.moveaxis(start, 1, 0).reshape(groups, -1)  # (G, K C)
@@ -173,38 +67,11 @@ class _Lives:
     def view(self, signal: str, horizon: str, gamma: float) -> View:
         rewards = self.signals[signal]
         value = np.stack([self._value(g, rewards[g], horizon, gamma) for g in range(len(rewards))])
-        totals = (self.start * value).sum(1)
-        gaps = abs(totals[:, None] - totals)
-        bounds, errors, plans, distances = np.zeros_like(gaps), np.zeros_like(gaps), {}, {}
-        for g, h in combinations(range(len(totals)), 2):
-            distance, error = self._distance(g, h, rewards, horizon, gamma)
-            bounds[g, h], plan = optimal_transport(distance, self.start[g], self.start[h])
-            bounds[h, g], errors[g, h] = bounds[g, h], error
-            plans[g, h], distances[g, h] = plan, distance
-        if not plans:
-            return _view_of_one(signal, horizon, totals)
-        g, h = max(plans, key=lambda pair: gaps[pair])
-        plan, distance, differences = plans[g, h], distances[g, h], value[g][:, None] - value[h]
-        absolute = float((plan * abs(differences)).sum())
-        matched = plan > 1e-7  # less than that is the rounding of single-precision parameters
-        worst = np.unravel_index(np.where(matched, distance, -1.0).argmax(), plan.shape)
-        by_score = plan.reshape(-1, self.scores, plan.shape[1] // self.scores, self.scores).sum((0, 2))
-        return View(
-            signal=signal,
-            horizon=horizon,
-            values=totals,
-            groups=(g, h),
-            gap=float(gaps[g, h]),
-            bound=float(bounds[g, h]),
-            error_bound=float(errors[g, h]) + 1e-12 * abs(value).max(),
-            pairing=by_score,
-            worst_pair=(int(worst[0] % self.scores), int(worst[1] % self.scores)),
-            worst_distance=float(distance[worst]),
-            over_time=max(float(bounds[g, h]) - absolute, 0.0),
-            between_people=max(absolute - float(gaps[g, h]), 0.0),
-            gaps=gaps,
-            bounds=bounds,
-        )
+
+        def metric(g: int, h: int) -> tuple[Float[Array, "n n"], float]:
+            return self._distance(g, h, rewards, horizon, gamma)
+
+        return view_between(signal, horizon, self.start, value, metric, self.scores)
 
     def _value(self, g: int, reward: Array, horizon: str, gamma: float) -> Array:
         """Expected sum from each state on."""
@@ -242,8 +109,3 @@ def episode_distance(
         distance = share * cost + width.reshape(shape)
         error += violation + 1e-15 * distance.max()
     return distance, error
-
-
-def _view_of_one(signal: str, horizon: str, totals: Array) -> View:
-    zero = np.zeros((1, 1))
-    return View(signal, horizon, totals, (0, 0), 0.0, 0.0, 0.0, None, None, 0.0, 0.0, 0.0, zero, zero)

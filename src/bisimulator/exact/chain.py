@@ -104,12 +104,24 @@ def repayment_given_latent(params: Any) -> tuple[Values, Values]:
     return np.clip((base + latent) / 2, 0, 1), weights / weights.sum()
 
 
+def repayment_by_type(params: Any) -> tuple[Values, Values]:
+    """The same without the outermost points of the quadrature, which weigh nothing."""
+    chance, weight = repayment_given_latent(params)
+    seen = weight > 1e-10
+    return chance[seen], weight[seen] / weight[seen].sum()
+
+
+def next_scores(params: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where a repaid loan and a default take each score."""
+    scores = np.arange(params.num_scores)
+    risen = np.minimum(scores + int(params.score_up), scores[-1])
+    return risen, np.maximum(scores - int(params.score_down), 0)
+
+
 def visit_matrix(accept: Values, chance: Values, params: Any) -> Values:
     """Where one visit takes a person: (..., C, C) from acceptance and repayment probabilities (..., C)."""
-    scores = np.arange(chance.shape[-1])
-    up = np.eye(scores.size)[np.minimum(scores + int(params.score_up), scores[-1])]
-    down = np.eye(scores.size)[np.maximum(scores - int(params.score_down), 0)]
-    stay = np.eye(scores.size)
+    stay = np.eye(chance.shape[-1])
+    up, down = (stay[scores] for scores in next_scores(params))
     repaid, defaulted = (accept * chance)[..., None], (accept * (1 - chance))[..., None]
     return repaid * up + defaulted * down + (1 - repaid - defaulted) * stay
 

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from bisimulator.exact.chain import normalised, repayment_given_latent
+from bisimulator.exact.chain import next_scores, normalised, repayment_by_type
 from bisimulator.exact.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -83,11 +83,9 @@ class Group:
 
 def groups_of(params: Any) -> list[Group]:
     """The groups of a lending environment. The types of people know their own conscientiousness."""
-    chance, weight = repayment_given_latent(params)
-    seen = weight > 1e-10  # the outermost points of the quadrature weigh nothing
-    chance, weight = chance[seen], weight[seen] / weight[seen].sum()
+    chance, weight = repayment_by_type(params)
     sizes, initial = params.population * normalised(params.group_probs), normalised(params.initial)
-    scores = np.arange(params.num_scores)
+    up, down = next_scores(params)
     repaid, default = float(params.reward_repaid), float(params.reward_default)
 
     def person(g: int, k: int) -> Person:
@@ -96,8 +94,8 @@ def groups_of(params: Any) -> list[Group]:
             initial=initial[g],
             chance=np.ascontiguousarray(chance[k, g]),
             gain=chance[k, g] * repaid + (1 - chance[k, g]) * default,
-            up=np.minimum(scores + int(params.score_up), scores[-1]),
-            down=np.maximum(scores - int(params.score_down), 0),
+            up=up,
+            down=down,
             rate=1 / params.population,
             horizon=int(params.horizon),
         )

@@ -34,7 +34,7 @@ def optimal_transport(cost: Any, source: Any, target: Any) -> tuple[float, NDArr
     small = np.ascontiguousarray(cost[np.ix_(rows, cols)])
     row, col, flow = _empty_basis(len(a) + len(b) - 1)
     north_west(a, b, row, col, flow)
-    work = _workspace(len(a), len(b))
+    work = workspace(len(a), len(b))
     value, _ = pivot(small, len(a), len(b), row, col, flow, work)
     plan = np.zeros_like(cost)
     plan[rows[row], cols[col]] = flow
@@ -46,7 +46,7 @@ def _empty_basis(cells: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDAr
 
 
 @compiled
-def _workspace(m, k):  # type: ignore[no-untyped-def]
+def workspace(m, k):  # type: ignore[no-untyped-def]
     """Scratch for one problem: head, link, parent, via, order, dual."""
     nodes = m + k
     return (
@@ -202,7 +202,7 @@ def start_couplings(x, y, left, right, start, row, col, flow):  # type: ignore[n
 def improve_couplings(distance, x, y, left, right, start, row, col, flow, value):  # type: ignore[no-untyped-def]
     """Re-optimise every pair's coupling for new costs; fills W1 per pair, returns the worst violation."""
     most_m, most_k = np.diff(left[0]).max(), np.diff(right[0]).max()
-    work = _workspace(most_m, most_k)
+    work = workspace(most_m, most_k)
     cost = np.empty((most_m, most_k))
     worst = 0.0
     for p in range(len(x)):
