@@ -121,6 +121,7 @@ def test_the_site_has_a_place_for_every_page():
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     outside = runpy.run_path(str(ROOT / "docs" / "tools" / "site_hooks.py"))["OUTSIDE"]
     pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    pages -= {page for page in pages if page.startswith("results/tables/")}  # the page of results leads there
     assert set(re.findall(r"[\w/-]+\.md", site)) == pages | {
         place for place in outside if place.endswith(".md")
     }

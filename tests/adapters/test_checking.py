@@ -75,7 +75,7 @@ def test_a_group_that_is_told_sometimes():
     ("name", "value", "words"),
     [
         ("observation_params_bounds", None, "observation_params_bounds is missing: add it"),
-        ("observation_params", np.zeros((2, 1)), r"a row for each of 3 groups, got shape \(2, 1\)"),
+        ("observation_params", np.zeros((4, 1)), r"a row for each of 3 groups, got shape \(4, 1\)"),
         ("observation_params", np.full((3, 1), 9.0), "widen the bounds"),
         ("set_observation_params", lambda values: None, "store what is set"),
     ],

@@ -22,10 +22,11 @@ from bisimulator.adapters.encoding import Encoding, Score
 from bisimulator.adapters.groups import offered
 from bisimulator.core import Env
 from bisimulator.errors import check_int, check_keywords
-from bisimulator.methods.bisimulator import Bisimulator, Config, State
+from bisimulator.methods.bisimulator import PPO_BISIMULATOR_REWARD, Bisimulator, Config, State
 from bisimulator.methods.hooks import Transitions
 
 BATCH = 512  # the paper's
+_REWARD_ONLY = PPO_BISIMULATOR_REWARD.config
 
 
 class Corrector:
@@ -33,7 +34,7 @@ class Corrector:
 
     Args:
       num_groups: how many groups there are.
-      config: hyperparameters; by default those of `ppo-bisimulator`, without observation dynamics.
+      config: hyperparameters; by default those of `ppo-bisimulator-reward`.
       batch: on how many of the newest decisions it learns. Before there are as many it corrects nothing.
       score, group_entries, reject: see `Encoding`.
       omega, bounds: the observation parameters, where they are learned.
@@ -62,7 +63,7 @@ class Corrector:
             group_entries=group_entries,
             reject=reject,
         )
-        self.config = config or Config(dynamics_steps=0)
+        self.config = config or _REWARD_ONLY
         self.batch = check_int("batch", batch, least=1)
         self.bounds = bounds
         # scores and their bounds matter to the method only where it simulates our own scenarios
@@ -90,7 +91,7 @@ class Corrector:
             getattr(env, "single_observation_space", env.observation_space),
             getattr(env, "single_action_space", env.action_space),
             **facts(partial(offered, env), num_groups),
-            **split_options(options, Config(dynamics_steps=0)),
+            **split_options(options, _REWARD_ONLY),
         )
 
     @property

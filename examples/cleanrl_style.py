@@ -1,0 +1,158 @@
+"""PPO in one file, in the way of CleanRL, with two lines for the Bisimulator (marked).
+
+    python examples/cleanrl_style.py [--total-timesteps 400000] [--plain]
+
+Everything else is an ordinary PPO in torch; leave the two lines out, or pass --plain, and it knows nothing of fairness.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+
+import gymnasium
+import numpy as np
+import torch
+from torch import nn
+from torch.distributions import Categorical
+
+import bisimulator
+from bisimulator.adapters import BisimulatorVectorRewardWrapper
+
+
+@dataclasses.dataclass
+class Args:
+    env_id: str = "bisimulator:bisimulator/Lending-v0"
+    seed: int = 1
+    total_timesteps: int = 400_000
+    learning_rate: float = 5e-5  # annealed to 0
+    num_envs: int = 8
+    num_steps: int = 64  # of each environment per update
+    minibatches: int = 8
+    update_epochs: int = 5
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip_coef: float = 0.2
+    ent_coef: float = 0.01
+    vf_coef: float = 0.5
+    max_grad_norm: float = 0.5
+    input_scale: float = 20.0  # observations in 0..1 are stretched by this
+    plain: bool = False  # without the Bisimulator
+
+
+def layer(inputs: int, outputs: int, scale: float = 2**0.5) -> nn.Linear:
+    made = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(made.weight, scale)
+    nn.init.zeros_(made.bias)
+    return made
+
+
+class Agent(nn.Module):
+    def __init__(self, inputs: int, actions: int, input_scale: float):
+        super().__init__()
+        self.input_scale = input_scale
+        self.critic = nn.Sequential(layer(inputs, 256), nn.Tanh(), layer(256, 1, 1.0))
+        self.actor = nn.Sequential(layer(inputs, 256), nn.Tanh(), layer(256, actions, 0.01))
+
+    def value(self, obs: torch.Tensor) -> torch.Tensor:
+        return self.critic(obs * self.input_scale).squeeze(-1)
+
+    def policy(self, obs: torch.Tensor) -> Categorical:
+        return Categorical(logits=self.actor(obs * self.input_scale))
+
+
+def main(args: Args) -> Agent:
+    torch.manual_seed(args.seed)
+    rng = np.random.default_rng(args.seed)
+    batch_size = args.num_envs * args.num_steps
+    minibatch_size = batch_size // args.minibatches
+    updates = args.total_timesteps // batch_size
+
+    envs = gymnasium.make_vec(args.env_id, args.num_envs, "vector_entry_point")
+    if not args.plain:
+        envs = BisimulatorVectorRewardWrapper(envs, seed=args.seed)  # bisimulator: the first line
+    inputs = int(np.prod(envs.single_observation_space.shape))
+    agent = Agent(inputs, int(envs.single_action_space.n), args.input_scale)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
+
+    obs = torch.zeros((args.num_steps, args.num_envs, inputs))
+    actions = torch.zeros((args.num_steps, args.num_envs))
+    logprobs, rewards, dones, values = (torch.zeros((args.num_steps, args.num_envs)) for _ in range(4))
+    start = time.time()
+    next_obs, _ = envs.reset(seed=args.seed)
+    next_obs, next_done = torch.tensor(next_obs), torch.zeros(args.num_envs)
+
+    for update in range(updates):
+        optimizer.param_groups[0]["lr"] = (1 - update / updates) * args.learning_rate
+
+        for step in range(args.num_steps):
+            obs[step], dones[step] = next_obs, next_done
+            with torch.no_grad():
+                policy = agent.policy(next_obs)
+                actions[step] = action = policy.sample()
+                logprobs[step], values[step] = policy.log_prob(action), agent.value(next_obs)
+            seen, reward, terminated, truncated, _ = envs.step(action.numpy())
+            rewards[step] = torch.tensor(reward)
+            next_obs, next_done = torch.tensor(seen), torch.tensor(terminated | truncated).float()
+
+        if not args.plain:
+            envs.corrector.learn()  # bisimulator: the second line
+
+        with torch.no_grad():
+            advantages, last = torch.zeros_like(rewards), torch.zeros(args.num_envs)
+            next_value, going_on = agent.value(next_obs), 1 - next_done
+            for t in reversed(range(args.num_steps)):
+                delta = rewards[t] + args.gamma * next_value * going_on - values[t]
+                advantages[t] = last = delta + args.gamma * args.gae_lambda * going_on * last
+                next_value, going_on = values[t], 1 - dones[t]
+            returns = advantages + values
+
+        b_obs, b_actions, b_logprobs = obs.flatten(0, 1), actions.flatten(), logprobs.flatten()
+        b_advantages, b_returns, b_values = advantages.flatten(), returns.flatten(), values.flatten()
+        for _ in range(args.update_epochs):
+            order = rng.permutation(batch_size)
+            for first in range(0, batch_size, minibatch_size):
+                pick = order[first : first + minibatch_size]
+                policy, value = agent.policy(b_obs[pick]), agent.value(b_obs[pick])
+                ratio = (policy.log_prob(b_actions[pick]) - b_logprobs[pick]).exp()
+                advantage = b_advantages[pick]
+                advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+                clipped = ratio.clamp(1 - args.clip_coef, 1 + args.clip_coef)
+                pg_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
+                near = b_values[pick] + (value - b_values[pick]).clamp(-args.clip_coef, args.clip_coef)
+                errors = torch.max((value - b_returns[pick]) ** 2, (near - b_returns[pick]) ** 2)
+                loss = pg_loss - args.ent_coef * policy.entropy().mean() + args.vf_coef * 0.5 * errors.mean()
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
+                optimizer.step()
+    print(f"{updates * batch_size} steps, {updates * batch_size / (time.time() - start):.0f} a second")
+    return agent
+
+
+def show(agent: Agent, **settings: int) -> None:
+    """Recalls of the greedy policy, simulated."""
+
+    def policy(obs: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return agent.policy(torch.tensor(np.asarray(obs))).probs.argmax(-1).numpy()
+
+    env = bisimulator.make("lending", **settings)
+    result = bisimulator.evaluate(env, policy, episodes=2, seeds=2)
+    for name in ("average_return", "recall_g1", "recall_g2"):
+        print(f"{name}: {result.summary[name][0]:.3f}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for field in dataclasses.fields(Args):
+        name = f"--{field.name.replace('_', '-')}"
+        if field.name == "plain":
+            parser.add_argument(name, action="store_true")
+        else:
+            parser.add_argument(name, type=type(field.default), default=field.default)
+    torch.set_num_threads(1)
+    show(main(Args(**vars(parser.parse_args()))))

@@ -1,0 +1,52 @@
+"""The loops of one's own run, with and without the Bisimulator, and learn from corrected rewards."""
+
+import runpy
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+import torch
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SMALL = {"population": 20, "horizon": 50}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compile_quickly():
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_plain_loop(plain, capsys):
+    runpy.run_path(str(EXAMPLES / "plain_loop.py"))["main"](steps=40, plain=plain, **SMALL)
+    shown = capsys.readouterr().out
+    assert shown.count("group") == 2
+    assert "recall_g2" in shown
+
+
+def test_a_plain_loop_is_short():
+    source = (EXAMPLES / "plain_loop.py").read_text(encoding="utf-8")
+    body = source[source.index("def learn") : source.index("def main")].strip().splitlines()
+    assert len(body) <= 25
+    assert source.count("# one") == source.count("# two") == 1
+
+
+def test_cleanrl_style(capsys):
+    script = runpy.run_path(str(EXAMPLES / "cleanrl_style.py"))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    small = {"total_timesteps": 256, "num_envs": 4, "num_steps": 32, "minibatches": 2, "update_epochs": 1}
+    agents = [script["main"](script["Args"](plain=plain, **small)) for plain in (True, False)]
+    script["show"](agents[1], **SMALL)
+    torch.set_num_threads(threads)
+    assert "recall_g2" in capsys.readouterr().out
+    weights = [agent.actor[0].weight.detach().numpy() for agent in agents]
+    assert np.isfinite(weights[1]).all()
+
+
+def test_two_lines_make_the_difference():
+    source = (EXAMPLES / "cleanrl_style.py").read_text(encoding="utf-8")
+    assert source.count("# bisimulator: the") == 2
