@@ -50,4 +50,5 @@ def test_scenarios_are_registered_and_metrics_are_those_of_evaluate():
         nothing = outcome(np.zeros((env.num_groups, env.params.num_scores)))
         names = {metric for name, _, metric in published.results() if name == scenario}
         assert names <= set(metric_columns(env, nothing))
-    assert {scenario for scenario, _, _ in published.results()} == set(registry.ENVIRONMENTS)
+    of_the_paper = set(registry.ENVIRONMENTS) - {"lending-us-2003"}
+    assert {scenario for scenario, _, _ in published.results()} == of_the_paper
