@@ -36,8 +36,13 @@ class Moves(NamedTuple):
     group: Any
 
 
-def improve_omega(corrector: Corrector, env: gymnasium.Env[Any, Any], act: Callable[[Any], Any]) -> None:
-    """Try `dynamics_steps` candidates in `env` under the policy `act(observation) -> action`; keep the best.
+def improve_omega(
+    corrector: Corrector,
+    env: gymnasium.Env[Any, Any],
+    act: Callable[[Any], Any],
+    candidates: int | None = None,
+) -> None:
+    """Try candidates (`dynamics_steps` of them) in `env` under the policy `act(observation) -> action`; keep the best.
 
     Every candidate meets the same seeds, so that candidates differ by omega alone.
     """
@@ -62,7 +67,7 @@ def improve_omega(corrector: Corrector, env: gymnasium.Env[Any, Any], act: Calla
     state = corrector.state
     first, model = loss(state.omega, (state.psi, state.psi_adam), config.psi_first_steps)
     search = Search(state.omega, first, model, jnp.float32(0.15))
-    for k in jax.random.split(k_steps, config.dynamics_steps):
+    for k in jax.random.split(k_steps, config.dynamics_steps if candidates is None else candidates):
         candidate = propose(k, search, lower, upper)
         search = judge(search, candidate, *loss(candidate, search.aux, config.psi_steps))
     set_params(np.asarray(search.x))
