@@ -17,6 +17,7 @@ from rich.table import Table
 from bisimulator import published
 from bisimulator.certifying import Estimate, certify
 from bisimulator.core import Env, make
+from bisimulator.envs.bins import labels
 from bisimulator.exact.certificate import HORIZONS, SIGNALS, Certificate
 from bisimulator.exact.frontier import Frontier, frontier
 from bisimulator.report.simulation import Summary, number, plain_table
@@ -110,12 +111,20 @@ def show_certificate(
     view = found.main
     if view.worst_pair is not None:
         g, h = (env.group_names[group] for group in view.groups)
+        one, other = (score_names(env)[score] for score in view.worst_pair)
         console.print(
-            f"Of those matched at the start, a person of group {g} with score {view.worst_pair[0]} and one of group "
-            f"{h} with score {view.worst_pair[1]} differ most: by {view.worst_distance:.2f}.",
+            f"Of those matched at the start, a person of group {g} with score {one} and one of group {h} with score "
+            f"{other} differ most: by {view.worst_distance:.2f}.",
             soft_wrap=True,
+            markup=False,
         )
     return found
+
+
+def score_names(env: Env) -> list[str]:
+    """What scores are called: the bins that they stand for, or numbers."""
+    edges = getattr(env.params, "score_edges", ())
+    return labels(np.array(edges)) if edges else [str(score) for score in range(env.params.num_scores)]
 
 
 def certificate_table(certificate: Certificate, title: str, groups: Sequence[str]) -> Table:
@@ -145,7 +154,7 @@ def show_frontier(
     env = make(scenario, **settings)
     best = frontier(env, criterion, levels)
     points = [*results, *([] if settings else published_results(scenario))]
-    console.print(frontier_table(best), "")
+    console.print(frontier_table(best, env.group_names), "")
     if points:
         console.print(regret_table(best, points), "")
     for sentence in remarks(best):
@@ -156,10 +165,11 @@ def show_frontier(
     return best
 
 
-def frontier_table(best: Frontier) -> Table:
+def frontier_table(best: Frontier, names: Sequence[str] = ()) -> Table:
     groups = best.recalls.shape[1]
+    names = names or [str(g + 1) for g in range(groups)]
     recalls = (
-        [f"recall {g + 1}" for g in range(groups)] if groups <= 4 else ["lowest recall", "highest recall"]
+        [escape(f"recall {name}") for name in names] if groups <= 4 else ["lowest recall", "highest recall"]
     )
     numbers = [best.criterion, "any policy", "proven at most", "stationary", *recalls, "credit gap"]
     table = plain_table(f"The best return on {best.env}", [], [*numbers, ""])

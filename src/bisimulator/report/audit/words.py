@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bisimulator.certifying import Estimate
-from bisimulator.envs.bins import labels
 from bisimulator.exact.certificate import View
 from bisimulator.report.audit.finding import Audit
+from bisimulator.report.truth import score_names
 
 FOUR_FIFTHS = 0.8  # of the highest acceptance rate: a rule of thumb for adverse impact
 _ALIKE = 0.02  # of a difference: less is no change worth a word
@@ -142,9 +142,7 @@ def _bound_words(found: Audit, view: View) -> list[str]:
     else:
         said.append("The groups' averages show all of it: nothing is hidden by cancelling.")
     if view.worst_pair is not None and view.worst_distance > 0:
-        edges = getattr(found.env.params, "score_edges", ())
-        scores = labels(np.array(edges)) if edges else [str(c) for c in range(found.env.params.num_scores)]
-        one, other = (scores[c] for c in view.worst_pair)
+        one, other = (score_names(found.env)[score] for score in view.worst_pair)
         said.append(
             f"Of those matched, a person of group {g} with score {one} and one of group {h} with score {other} "
             "differ most: "
