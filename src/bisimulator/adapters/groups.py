@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
 from bisimulator.errors import check_int
@@ -108,10 +108,6 @@ def groups_of(info: dict[str, Any], number: int) -> NDArray[np.int64]:
             present = np.asarray(source.get("_group", np.ones(number, bool)))
             group = np.where(present, np.asarray(source["group"], np.int64), group)
     return group
-
-
-def is_vector(env: Any) -> bool:
-    return isinstance(env, VectorEnv)
 
 
 def missing_group() -> ValueError:

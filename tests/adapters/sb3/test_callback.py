@@ -64,7 +64,7 @@ def test_every_solver_learns_with_it(kind, venv):
     model, callback = make(kind, VecMonitor(venv)), BisimulatorCallback(batch=64, every=32, **SMALL)
     before = [p.detach().clone() for p in model.policy.parameters()]
     model.learn(192, callback=callback)
-    assert callback.corrector.updates > 2
+    assert callback.corrector.updates >= 5  # every 32 decisions, once there are 64
     assert abs(callback.corrector.state.phi.biases[-1]).max() > 0
     assert any((a != b).any() for a, b in zip(before, model.policy.parameters(), strict=True))
     assert callback.corrector.config.alpha == (1.5 if kind in (DQN, QRDQN) else 5.0)
@@ -73,7 +73,7 @@ def test_every_solver_learns_with_it(kind, venv):
 def test_a_rollout_is_corrected_with_the_phi_that_learned_from_it_before_advantages(venv):
     plain, fair = Rollouts(), Rollouts()
     make(PPO, venv).learn(64, callback=plain)
-    model, callback = make(PPO, venv), BisimulatorCallback(batch=64, **SMALL)
+    model, callback = make(PPO, venv), BisimulatorCallback(batch=64, every=64, **SMALL)
     model.learn(64, callback=[callback, fair])
     seen, wanted = fair.kept[0], plain.kept[0]
     np.testing.assert_array_equal(seen["observations"], wanted["observations"])
@@ -89,7 +89,7 @@ def test_a_rollout_is_corrected_with_the_phi_that_learned_from_it_before_advanta
 def test_with_alpha_0_nothing_changes(venv):
     """The solver's random numbers and its data are left alone."""
     plain = make(PPO, venv).learn(128)
-    fair = make(PPO, venv).learn(128, callback=BisimulatorCallback(alpha=0.0, batch=64, **SMALL))
+    fair = make(PPO, venv).learn(128, callback=BisimulatorCallback(alpha=0.0, batch=64, every=64, **SMALL))
     for a, b in zip(plain.policy.parameters(), fair.policy.parameters(), strict=True):
         np.testing.assert_array_equal(a.detach(), b.detach())
 
@@ -104,7 +104,7 @@ def test_it_learns_from_rewards_as_the_environment_gave_them(venv):
 def test_normalised_environments(venv):
     """phi sees what the environment showed; its correction is normalised as the rewards are."""
     normalised, fair = VecNormalize(venv, clip_reward=1e9), Rollouts()
-    model, callback = make(PPO, normalised), BisimulatorCallback(batch=64, **SMALL)
+    model, callback = make(PPO, normalised), BisimulatorCallback(batch=64, every=64, **SMALL)
     model.learn(64, callback=[callback, fair])
     corrector = callback.corrector
     assert 0 <= corrector._rows.min() <= corrector._rows.max() <= 1
@@ -143,7 +143,7 @@ class Nested(gymnasium.Wrapper):
 
 @pytest.mark.parametrize("kind", [PPO, A2C])
 def test_dict_observations_and_several_decisions_at_once(kind):
-    callback = BisimulatorCallback(batch=32, score="score", **SMALL)
+    callback = BisimulatorCallback(batch=32, every=32, score="score", **SMALL)
     make(kind, DummyVecEnv([Nested] * 2), "MultiInputPolicy").learn(64, callback=callback)
     assert callback.corrector.updates > 0
     assert callback.corrector.encoding.num_actions == 6
@@ -166,10 +166,23 @@ def test_dict_observations_in_a_replay_buffer():
 def test_going_on_learning_keeps_what_was_learned(venv):
     model, callback = make(DQN, venv), BisimulatorCallback(batch=32, every=16, **SMALL)
     model.learn(96, callback=callback)
-    corrector, updates = callback.corrector, callback.corrector.updates
+    corrector, updates, group = callback.corrector, callback.corrector.updates, callback.replay_group
+    assert (group[:24] >= 0).all()  # 24 steps of 4 copies
+    assert (group[24:] == -1).all()
     model.learn(96, callback=callback, reset_num_timesteps=False)
     assert callback.corrector is corrector
     assert corrector.updates > updates
+    assert callback.replay_group is group  # also of the decisions from before
+    assert (group[:48] >= 0).all()
+
+
+@pytest.mark.parametrize(("kind", "steps"), [(PPO, 16), (PPO, 64), (A2C, 8), (DQN, None)])
+def test_how_often_it_learns_does_not_depend_on_the_length_of_rollouts(kind, steps, venv):
+    """Every 64 decisions, once there are 64 of them; a rollout of 256 decisions is worth four times."""
+    options = {} if steps is None else {"n_steps": steps}
+    callback = BisimulatorCallback(every=64, batch=64, **SMALL)
+    make(kind, venv, **options).learn(512, callback=callback)
+    assert callback.corrector.updates == 8
 
 
 def test_refusals(venv):

@@ -29,9 +29,14 @@ SMALL = {
 
 
 def test_our_environments(venv):
-    model, callback = PPO("MlpPolicy", VecMonitor(venv), **OPTIONS), BisimulatorCallback(batch=64, **SMALL)
+    model, callback = (
+        PPO("MlpPolicy", VecMonitor(venv), **OPTIONS),
+        BisimulatorCallback(batch=64, every=64, **SMALL),
+    )
     with pytest.raises(ValueError, match="leave score out"):
-        model.learn(64, callback=BisimulatorCallback(batch=64, score=lambda obs: obs[:, 0], **SMALL))
+        model.learn(
+            64, callback=BisimulatorCallback(batch=64, every=64, score=lambda obs: obs[:, 0], **SMALL)
+        )
     model.learn(128, callback=callback)
     omega = venv.get_attr("observation_params")[0]
     np.testing.assert_array_equal(omega, callback.corrector.omega)
@@ -44,9 +49,9 @@ def test_environments_of_others_need_one_to_try_candidates_in():
     venv = DummyVecEnv([lambda: Applicants(horizon=20)] * 4)
     model = PPO("MlpPolicy", venv, **OPTIONS)
     with pytest.raises(ValueError, match="pass dynamics_env=lambda: MyEnv"):
-        model.learn(64, callback=BisimulatorCallback(batch=64, **SMALL))
+        model.learn(64, callback=BisimulatorCallback(batch=64, every=64, **SMALL))
     assert model.num_timesteps == 0  # before anything started
-    callback = BisimulatorCallback(batch=64, dynamics_env=lambda: Applicants(horizon=20), **SMALL)
+    callback = BisimulatorCallback(batch=64, every=64, dynamics_env=lambda: Applicants(horizon=20), **SMALL)
     model.learn(64, callback=callback)
     for omega in venv.get_attr("observation_params"):
         np.testing.assert_array_equal(omega, callback.corrector.omega)
@@ -56,7 +61,7 @@ def test_environments_without_observation_parameters_have_no_omega():
     def make():
         return WithGroups(Counter(), group=lambda obs: int(obs[0]) % 2, num_groups=2)
 
-    callback = BisimulatorCallback(batch=64, **SMALL)
+    callback = BisimulatorCallback(batch=64, every=64, **SMALL)
     PPO("MlpPolicy", DummyVecEnv([make] * 4), **OPTIONS).learn(64, callback=callback)
     assert callback.corrector.omega.size == 0
 

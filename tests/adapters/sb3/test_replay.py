@@ -76,6 +76,10 @@ def test_a_saved_buffer_holds_the_original_rewards(rng):
     assert type(again) is np.ndarray
     np.testing.assert_array_equal(again, live.original)
     assert live.nbytes == again.nbytes
+    again = attach(buffer, corrector, live.group)  # as after an interrupted training
+    assert again.original is live.original
+    assert again.group is live.group
+    assert (attach(buffer, corrector, np.zeros((3, 3), np.int16)).group == -1).all()  # of another buffer
     detach(buffer)
     assert buffer.rewards is live.original
 

@@ -12,7 +12,7 @@ SMALL = {"hidden": (4,), "psi_hidden": (4,), "alpha": 2.0, "dynamics_steps": 0, 
 
 
 def test_what_is_loaded_is_what_was_saved(venv, tmp_path):
-    model, callback = PPO("MlpPolicy", venv, **OPTIONS), BisimulatorCallback(batch=64, **SMALL)
+    model, callback = PPO("MlpPolicy", venv, **OPTIONS), BisimulatorCallback(batch=64, every=64, **SMALL)
     model.learn(128, callback=callback)
     omega = np.array([[0.5, 1.0], [1.5, 0.25]], np.float32)
     callback.corrector.state = eqx.tree_at(lambda state: state.omega, callback.corrector.state, omega)

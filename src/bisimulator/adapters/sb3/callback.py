@@ -17,9 +17,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
-from bisimulator.adapters.corrector import BATCH, Corrector, facts, split_options
+from bisimulator.adapters.corrector import BATCH, Corrector
 from bisimulator.adapters.groups import missing_group
 from bisimulator.adapters.nests import stacked
+from bisimulator.adapters.options import facts, split_options
 from bisimulator.adapters.sb3.dynamics import check_can_improve, improve_omega
 from bisimulator.adapters.sb3.replay import LiveRewards, attach, detach
 from bisimulator.errors import check_int
@@ -31,7 +32,8 @@ class BisimulatorCallback(BaseCallback):
 
     Args:
       num_groups: how many groups there are, where the environment does not say so.
-      every: off-policy solvers: decisions between two improvements of R_phi.
+      every: decisions for each improvement of R_phi: 512 for on-policy solvers, which improve it after a rollout, as
+        often as it has so many decisions; 64 for off-policy solvers.
       dynamics_env: makes an environment in which candidates for omega are tried. Not needed with `BisimulatorVecEnv`,
         nor where the environment has no observation parameters.
       settings: fields of `methods.bisimulator.Config` (alpha, gauge, floor, dynamics_steps, ...; the defaults are those
@@ -42,7 +44,7 @@ class BisimulatorCallback(BaseCallback):
         self,
         *,
         num_groups: int | None = None,
-        every: int = 64,
+        every: int | None = None,
         dynamics_env: Callable[[], gymnasium.Env[Any, Any]] | None = None,
         verbose: int = 0,
         **settings: Any,
@@ -50,7 +52,8 @@ class BisimulatorCallback(BaseCallback):
         super().__init__(verbose)
         self.corrector: Corrector | None = None
         self.dynamics_env = dynamics_env
-        self.every = check_int("every", every, least=1)
+        self.replay_group: NDArray[np.int16] | None = None  # of the decisions in the replay buffer
+        self.every = None if every is None else check_int("every", every, least=1)
         self._num_groups, self._settings = num_groups, settings
         split_options(settings, PPO_BISIMULATOR.config)  # wrong ones are told before anything starts
 
@@ -63,14 +66,15 @@ class BisimulatorCallback(BaseCallback):
     def _make_corrector(self, model: Any) -> Corrector:
         venv = model.get_env()
         if isinstance(model, OnPolicyAlgorithm):
-            base, fresh = PPO_BISIMULATOR.config, model.n_steps * model.n_envs
+            base, every, fresh = PPO_BISIMULATOR.config, BATCH, model.n_steps * model.n_envs
         elif isinstance(model, OffPolicyAlgorithm):
-            base, fresh = DQN_BISIMULATOR.config, self.every
+            base, every, fresh = DQN_BISIMULATOR.config, 64, 0
         else:
             raise ValueError(
                 f"{type(model).__name__} is neither an on-policy nor an off-policy solver of Stable-Baselines3; "
                 "use PPO, A2C, TRPO, DQN or QRDQN, or BisimulatorRewardWrapper around the environment"
             )
+        self.every = self.every or every
 
         def ask(name: str, default: Any = None) -> Any:
             return venv.get_attr(name, 0)[0] if venv.has_attr(name) else default
@@ -92,7 +96,8 @@ class BisimulatorCallback(BaseCallback):
         if corrector.omega.size:
             self.training_env.env_method("set_observation_params", corrector.omega)
         if isinstance(self.model, OffPolicyAlgorithm):
-            self._live = attach(self.model.replay_buffer, corrector)
+            self._live = attach(self.model.replay_buffer, corrector, self.replay_group)
+            self.replay_group = self._live.group
 
     def _on_rollout_start(self) -> None:
         self._seen = self._original(self.model._last_obs)
@@ -119,11 +124,12 @@ class BisimulatorCallback(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         assert self.corrector is not None
-        if self._live is None:
+        assert self.every is not None
+        while self._unlearned >= self.every:
+            self._unlearned -= self.every
             self.corrector.learn()
+        if self._live is None:
             self._correct_rollout()
-        elif self._unlearned >= self.every and self.corrector.learn():
-            self._unlearned = 0
         if self._improve_at and self.num_timesteps >= self._improve_at[0]:
             self._improve_at.pop(0)
             improve_omega(self.corrector, self.model, self.dynamics_env)

@@ -18,9 +18,11 @@ class LiveRewards:
     So the buffer stays Stable-Baselines3's own, whichever of them it is, and no correction in it can go stale.
     """
 
-    def __init__(self, buffer: ReplayBuffer, corrector: Corrector):
+    def __init__(self, buffer: ReplayBuffer, corrector: Corrector, group: NDArray[np.int16] | None = None):
         self.original: NDArray[np.float32] = buffer.rewards
-        self.group = np.full(buffer.rewards.shape, -1, np.int64)  # -1: unknown, not corrected
+        if group is None or group.shape != self.original.shape:
+            group = np.full(self.original.shape, -1, np.int16)  # -1: unknown, not corrected
+        self.group: NDArray[np.int16] = group
         self._buffer, self._corrector = buffer, corrector
 
     def __setitem__(self, place: Any, reward: Any) -> None:
@@ -43,14 +45,15 @@ class LiveRewards:
         return self.original.__reduce__()
 
 
-def attach(buffer: Any, corrector: Corrector) -> LiveRewards:
-    """Put live rewards into a model's replay buffer, or refuse."""
+def attach(buffer: Any, corrector: Corrector, group: NDArray[np.int16] | None = None) -> LiveRewards:
+    """Put live rewards into a model's replay buffer, or refuse. `group`: of the decisions that are in it already."""
     if isinstance(buffer, HerReplayBuffer) or not isinstance(buffer, ReplayBuffer):
         raise ValueError(
             f"{type(buffer).__name__} makes up rewards of its own, which cannot be corrected when they are drawn; "
             "use Stable-Baselines3's ReplayBuffer, DictReplayBuffer or NStepReplayBuffer"
         )
-    live = LiveRewards(buffer, corrector)
+    detach(buffer)
+    live = LiveRewards(buffer, corrector, group)
     buffer.rewards = live  # type: ignore[assignment]
     return live
 

@@ -29,6 +29,8 @@ def save(path: str | Path, model: BaseAlgorithm, callback: BisimulatorCallback) 
         "every": callback.every,
     }
     arrays: dict[str, Any] = {"settings": np.array(json.dumps(told)), **corrector.arrays()}
+    if callback.replay_group is not None:
+        arrays["replay_group"] = callback.replay_group
     target.parent.mkdir(parents=True, exist_ok=True)
     model.save(target.with_name(f"{target.name}.zip"))
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -57,7 +59,7 @@ def load(
         )
     with np.load(io.BytesIO(_ours(target).read_bytes()), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    told = json.loads(str(arrays.pop("settings")))
+    told, group = json.loads(str(arrays.pop("settings"))), arrays.pop("replay_group", None)
     lists = {name: tuple(value) for name, value in told["config"].items() if isinstance(value, list)}
     again = {name: options.pop(name) for name in ("score", "reject") if name in options}
     callback = BisimulatorCallback(
@@ -70,6 +72,7 @@ def load(
     model = kind.load(target.with_name(f"{target.name}.zip"), env=env, **options)
     corrector = callback.prepare(model)
     corrector.restore(arrays)
+    callback.replay_group = group
     if corrector.omega.size:
         model.get_env().env_method("set_observation_params", corrector.omega)  # type: ignore[union-attr]
     return model, callback
