@@ -23,7 +23,7 @@ import bisimulator
 Steps = Callable[[], int]  # does some work, says how many environment steps it was
 
 
-def numpy_steps(number: int = 5_000) -> Steps:
+def numpy_steps(number: int = 40_000) -> Steps:
     """The bare transition in a loop, without Gymnasium's `info`: the fastest way to use it."""
     env, actions = NumpyLending(horizon=2**31), np.random.default_rng(0).integers(2, size=number).tolist()
     env.reset(seed=0)
@@ -36,7 +36,7 @@ def numpy_steps(number: int = 5_000) -> Steps:
     return run
 
 
-def vector_steps(name: str, copies: int, number: int = 100, **params: Any) -> Steps:
+def vector_steps(name: str, copies: int, number: int = 500, **params: Any) -> Steps:
     """Gymnasium's vector API, with rewards, flags and full `info` as NumPy arrays in every step."""
     env = gymnasium.make_vec(name, num_envs=copies, vectorization_mode="vector_entry_point", **params)
     env.reset(seed=0)
@@ -50,7 +50,7 @@ def vector_steps(name: str, copies: int, number: int = 100, **params: Any) -> St
     return run
 
 
-def rollout_steps(name: str, copies: int, number: int = 400, **params: Any) -> Steps:
+def rollout_steps(name: str, copies: int, number: int = 1_500, **params: Any) -> Steps:
     """A compiled loop with a random policy: observations, actions and rewards never leave the program."""
     env = bisimulator.make(name, **params)
     keys = jax.random.split(jax.random.key(0), copies)
@@ -106,7 +106,7 @@ def speed(repeats: int) -> None:
         "compiled rollout, 8 copies": rollout_steps("lending", 8, **endless),
         "college, vector API, 1024 copies": vector_steps("bisimulator/College-v0", 1024, **endless),
         "college, compiled rollout, 1024 copies": rollout_steps(
-            "college", 1024, population=100_000 // 8, **endless
+            "college", 1024, population=40_000, **endless
         ),
     }
     found = rates(contestants, repeats)

@@ -165,15 +165,13 @@ def label_points(axes: Any, points: list[Point]) -> None:
             },
         )
     for point in points:
-        if point not in crowded:
-            far = point.place[0] > left + 0.2 * (right - left)  # from the left edge
+        if point not in crowded:  # below it on the right: the curve rises to the right
             axes.annotate(
                 point.label,
                 point.place,
-                (-8, -6) if far else (9, 0),
+                (7, -6),
                 textcoords="offset points",
-                ha="right" if far else "left",
-                va="top" if far else "center",
+                va="top",
                 color=point.colour,
             )
 

@@ -96,8 +96,8 @@ def draw_frontier(axis, env) -> None:
         exact = chain.expect(env, from_score(env, score))
         place = (exact.recall.min(), exact.average_return)
         axis.plot(*place, "o", color=COLOURS[1] if score in notes else PALE, markersize=5)
-        left = score == IN_THE_LONG_RUN
-        text, offset = f"{score} {notes.get(score, '')}", (-7, -11) if left else (5, -10)
+        left = score in (IN_THE_LONG_RUN, 525, 500)  # the frontier is on the right of them
+        text, offset = f"{score} {notes.get(score, '')}".strip(), (-7, -12) if left else (5, -10)
         near = {"textcoords": "offset points", "fontsize": 7.5, "ha": "right" if left else "left"}
         axis.annotate(text, place, offset, **near)
     axis.set_title("Earned; points: one threshold for all", loc="left")

@@ -48,7 +48,10 @@ def test_steps_are_the_cores(name):
     np.testing.assert_array_equal(observations[0], jax.jit(world.observe)(state))
     step_once, steps = jax.jit(world.step), []
     for t, (reward, terminated, truncated, info) in enumerate(rows):
-        state, step = step_once(jax.random.fold_in(k_steps, t), state, jax.numpy.int32(actions_of(0, 130)[t]))
+        k_step = jax.random.wrap_key_data(
+            jax.random.key_data(k_steps) + np.array([0, t], np.uint32), impl="threefry2x32"
+        )
+        state, step = step_once(k_step, state, jax.numpy.int32(actions_of(0, 130)[t]))
         steps.append(step)
         np.testing.assert_array_equal(observations[t + 1], step.obs)
         np.testing.assert_array_equal(info["next_self_observation"], step.next_self_obs)

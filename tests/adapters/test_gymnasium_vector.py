@@ -145,7 +145,7 @@ def test_a_step_does_not_copy_the_population(name, copies):
     simulation = Simulation(bisimulator.make(name, population=12_345), copies)
     actions = np.zeros(copies, np.int32)
     program = compiled._step.lower(
-        simulation.env.scenario, simulation._copies, actions, simulation.env.params
+        simulation.env.scenario, simulation._copies, simulation._keys, actions, simulation.env.params
     ).compile()
     lines = [line for line in program.as_text().splitlines() if "12345" in line]
     assert any("scatter(" in line or "dynamic-update-slice(" in line for line in lines)

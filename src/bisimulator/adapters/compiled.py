@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Float, Int, Key, UInt32
 from numpy.typing import NDArray
 
 from bisimulator.core import COUNTS, Env, Scenario, State, Step, count_row, score_histograms
@@ -26,9 +26,12 @@ class Copies(NamedTuple):
     """Everything that moves, with a leading axis E of copies. Donated: a step changes it in place."""
 
     state: State
-    key: UInt32[Array, "E 2"]  # of the decisions of the running episode
     t: Int[Array, "E"]
     counts: Float[Array, "E P G 7"]  # `COUNTS` within each of P equal parts of the episode
+
+
+# with the keys of the running episodes' decisions, which a step only reads
+Begun = tuple[Copies, UInt32[Array, "E 2"]]
 
 
 class Decided(NamedTuple):
@@ -49,55 +52,61 @@ def episode_key(rng: np.random.Generator) -> NDArray[np.uint32]:
     return rng.integers(2**32, size=2, dtype=np.uint32)
 
 
-def _fresh(scenario: Scenario, key: UInt32[Array, "2"], params: Any, points: int) -> Copies:
-    """One copy (no leading axis) at the start of an episode."""
+def _fresh(
+    scenario: Scenario, key: UInt32[Array, "2"], params: Any, points: int
+) -> tuple[Copies, UInt32[Array, "2"]]:
+    """One copy (no leading axis) at the start of an episode, and the key of the episode's decisions."""
     k_reset, k_steps = jax.random.split(jax.random.wrap_key_data(key, impl=_IMPL))
-    return Copies(
-        state=scenario.reset(k_reset, params),
-        key=jax.random.key_data(k_steps),
-        t=jnp.int32(0),
-        counts=jnp.zeros((points, params.num_groups, len(COUNTS))),
-    )
+    counts = jnp.zeros((points, params.num_groups, len(COUNTS)))
+    return Copies(scenario.reset(k_reset, params), jnp.int32(0), counts), jax.random.key_data(k_steps)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _reset(
     scenario: Scenario,
-    copies: Copies,
+    begun: Begun,
     which: Int[Array, "E"],
     number: int,
     keys: UInt32[Array, "E 2"],
     params: Any,
-) -> tuple[Copies, Float[Array, "E D"]]:
+) -> tuple[Begun, Float[Array, "E D"]]:
     """Start the first `number` copies of `which` anew, one after the other: nobody else's people are touched."""
-    points = copies.counts.shape[1]
+    points = begun[0].counts.shape[1]
 
-    def start(n: Int[Array, ""], copies: Copies) -> Copies:
+    def start(n: Int[Array, ""], begun: Begun) -> Begun:
         fresh = _fresh(scenario, keys[which[n]], params, points)
-        return jax.tree.map(lambda every, one: every.at[which[n]].set(one), copies, fresh)
+        return jax.tree.map(lambda every, one: every.at[which[n]].set(one), begun, fresh)
 
-    copies = jax.lax.fori_loop(0, number, start, copies)
-    return copies, jax.vmap(scenario.observe, (0, None))(copies.state, params)
+    begun = jax.lax.fori_loop(0, number, start, begun)
+    return begun, jax.vmap(scenario.observe, (0, None))(begun[0].state, params)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _step(
-    scenario: Scenario, copies: Copies, action: Int[Array, "E"], params: Any
+    scenario: Scenario, copies: Copies, keys: UInt32[Array, "E 2"], action: Int[Array, "E"], params: Any
 ) -> tuple[Copies, Float[Array, "2 E D"], Float[Array, "6 E"]]:
     """One decision in every copy; `Decided` in two arrays, since each array that is handed over costs time."""
 
-    def advance(copy: Copies, action: Int[Array, ""]) -> tuple[Copies, Step]:
-        key = jax.random.fold_in(jax.random.wrap_key_data(copy.key, impl=_IMPL), copy.t)
-        state, step = scenario.step(key, copy.state, action, params)
+    def advance(copy: Copies, key: UInt32[Array, "2"], action: Int[Array, ""]) -> tuple[Copies, Step]:
+        state, step = scenario.step(_decision_key(key, copy.t), copy.state, action, params)
         row = count_row(action, step.qualified, step.reward, step.cost)
         part = _part(copy.t, copy.counts.shape[0], params.horizon)
         counts = copy.counts.at[part, step.group].add(row)
-        return Copies(state, copy.key, copy.t + 1, counts), step
+        return Copies(state, copy.t + 1, counts), step
 
-    copies, step = jax.vmap(advance)(copies, action)
+    copies, step = jax.vmap(advance)(copies, keys, action)
     narrow = (step.reward, step.terminated, step.truncated, step.group, step.qualified, step.cost)
     seen = jnp.stack([step.obs, step.next_self_obs])
     return copies, seen, jnp.stack([x.astype(jnp.float32) for x in narrow])
+
+
+def _decision_key(key: UInt32[Array, "2"], t: Int[Array, ""]) -> Key[Array, ""]:
+    """The key of decision t, counted up from the episode's.
+
+    Threefry gives independent numbers for any two different keys (Salmon et al. 2011), so another round of it, as in
+    `fold_in`, would only cost: a tenth of a step.
+    """
+    return jax.random.wrap_key_data(key.at[1].add(t.astype(jnp.uint32)), impl=_IMPL)
 
 
 def _part(t: Int[Array, ""], points: int, horizon: Int[Array, ""]) -> Int[Array, ""]:
@@ -133,21 +142,23 @@ class Simulation:
         example = jax.eval_shape(
             lambda key, params: _fresh(env.scenario, key, params, points), np.zeros(2, np.uint32), env.params
         )
-        self._copies = jax.tree.map(lambda x: jnp.zeros((num, *x.shape), x.dtype), example)
+        self._copies, self._keys = jax.tree.map(lambda x: jnp.zeros((num, *x.shape), x.dtype), example)
 
     def reset(self, which: Sequence[int] | NDArray[Any], keys: NDArray[np.uint32]) -> NDArray[np.float32]:
         """Start the copies `which` with these episode keys; the observations of all copies."""
         places = self._padded(which)
         every = np.zeros((self.num, 2), np.uint32)
         every[np.asarray(which)] = keys
-        self._copies, obs = _reset(
-            self.env.scenario, self._copies, places, len(which), every, self.env.params
+        (self._copies, self._keys), obs = _reset(
+            self.env.scenario, (self._copies, self._keys), places, len(which), every, self.env.params
         )
         return np.array(obs)
 
     def step(self, actions: NDArray[np.int32]) -> Decided:
         """Decide on every copy's applicant."""
-        self._copies, seen, rest = _step(self.env.scenario, self._copies, actions, self.env.params)
+        self._copies, seen, rest = _step(
+            self.env.scenario, self._copies, self._keys, actions, self.env.params
+        )
         obs, next_self_obs = np.asarray(seen)
         reward, terminated, truncated, group, qualified, cost = np.asarray(rest)
         return Decided(
