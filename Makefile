@@ -8,8 +8,9 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 demo: .venv/.runtime
 	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
 
+# compiling is most of the tests' time, and the older of XLA's two code generators compiles in two thirds of it
 test: lint
-	$(BIN)/pytest -m "not long" -n 2 --dist loadfile
+	XLA_FLAGS="--xla_cpu_use_fusion_emitters=false" $(BIN)/pytest -m "not long" -n 2 --dist loadfile
 
 check-long: .venv/.development
 	$(BIN)/pytest -m long

@@ -1,5 +1,6 @@
 """Policies that are fitted on the way: what they know, when they are fitted, and the episode around them."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,12 +38,12 @@ def nobody_where_people_stand(counts, gain, loss):
 )
 def test_fits_that_accept_everybody_are_accept_all(env, knows, every):
     """Whatever the rest after the last fit: every decision is made once, in the order of time."""
-    decisions, state = episode_with_fits(
+    decisions, state = eqx.filter_jit(episode_with_fits)(
         env.scenario, jax.random.key(0), Adaptive(everybody, knows, every), env.params, 70
     )
     assert decisions.action.shape == (70,)
     assert decisions.action.all()
-    outcome = summarise(decisions, state, env.scenario, env.params)
+    outcome = eqx.filter_jit(summarise)(decisions, state, env.scenario, env.params)
     if env is COLLEGE:  # all 30 are admitted, then nothing counts any more
         assert decisions.valid.sum() == 30
         assert outcome.count("approved").sum() == 30
@@ -54,13 +55,14 @@ def test_accept_all_has_the_same_distribution_fitted_or_not():
     env = bisimulator.make("lending", population=50, horizon=200)
     keys = jax.random.split(jax.random.key(1), 200)
     fitted = run_episodes(env, Adaptive(everybody, "population", 50), keys)
-    plain = jax.vmap(
-        lambda key: summarise(
-            *episode_by_steps(env.scenario, key, accept_all().bind(env), env.params, 200),
-            env.scenario,
-            env.params,
-        )
-    )(keys)
+
+    @jax.jit
+    @jax.vmap
+    def one_by_one(key):
+        played = episode_by_steps(env.scenario, key, accept_all().bind(env), env.params, 200)
+        return summarise(*played, env.scenario, env.params)
+
+    plain = one_by_one(keys)
     a, b = (np.asarray(o.count("reward").sum(-1)) for o in (fitted, plain))
     assert abs(a.mean() - b.mean()) < 4 * np.hypot(a.std(), b.std()) / np.sqrt(200)
 

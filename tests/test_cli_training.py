@@ -5,7 +5,6 @@ import json
 import os
 import signal
 
-import jax
 import pytest
 
 from bisimulator import cli, registry
@@ -30,16 +29,10 @@ STEPS = ["--steps", "80"]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def quick_and_apart(tmp_path_factory):
-    """Fewer optimisations, and a folder of its own for compiled programs."""
-    before = jax.config.jax_compilation_cache_dir
-    jax.config.update("jax_disable_most_optimizations", True)
+def wide_terminal():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BISIMULATOR_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("COLUMNS", "160")
         yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jax.config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.fixture(scope="module")

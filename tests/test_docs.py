@@ -8,7 +8,6 @@ import runpy
 import shlex
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 
@@ -26,16 +25,6 @@ def blocks(page, language):
     return re.findall(
         rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compile_quickly(tmp_path_factory):
-    """Fewer optimisations: the pages' trainings are so small that most of their time is compiling."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BISIMULATOR_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

@@ -10,8 +10,6 @@ from bisimulator.adapters.gymnasium_env import BisimulatorEnv
 from bisimulator.methods.bisimulator import Config
 from bisimulator.methods.hooks import Transitions
 
-pytestmark = pytest.mark.usefixtures("quick_compiling")
-
 BOX = spaces.Box(0, 1, (1,), np.float32)
 QUICK = Config(hidden=(8,), dynamics_steps=0, learning_rate=0.05, gauge="free")
 

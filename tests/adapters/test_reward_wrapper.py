@@ -15,8 +15,6 @@ from bisimulator.adapters import (
 from bisimulator.adapters.gymnasium_vector import BisimulatorVectorEnv
 from tests.adapters.applicants import Applicants
 
-pytestmark = pytest.mark.usefixtures("quick_compiling")
-
 OPTIONS = {"batch": 16, "hidden": (4,), "learning_rate": 0.05}
 
 

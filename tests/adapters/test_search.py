@@ -8,8 +8,6 @@ from bisimulator.adapters.search import improve_omega, watch
 from tests.adapters.applicants import SHIFT, Applicants
 from tests.adapters.test_groups import Counter
 
-pytestmark = pytest.mark.usefixtures("quick_compiling")
-
 OPTIONS = {
     "hidden": (4,),
     "psi_hidden": (8,),

@@ -1,5 +1,6 @@
 """Quantile matching against a plain NumPy re-implementation, and the sum over pairs against the double loop."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bisimulator.bisim.matching import match_quantiles, sum_of_pairwise_gaps
+from bisimulator.bisim import matching as plain
+
+match_quantiles = eqx.filter_jit(plain.match_quantiles)
+sum_of_pairwise_gaps = eqx.filter_jit(plain.sum_of_pairwise_gaps)
 
 SIZE = 40
 CELLS = 2

@@ -1,12 +1,16 @@
 """The reward correction's loss against a direct NumPy computation of eq. (8), and the gauges."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bisimulator.bisim.reward import corrected_reward, corrections, gauge_offset, j_rew
+from bisimulator.bisim import reward
+from bisimulator.bisim.reward import corrected_reward, corrections
 from bisimulator.nets import make_mlp
+
+gauge_offset, j_rew = eqx.filter_jit(reward.gauge_offset), eqx.filter_jit(reward.j_rew)
 
 SIZE, GROUPS, ACTIONS, ALPHA = 60, 3, 2, 1.7
 

@@ -1,7 +1,7 @@
 """What holds for every registered method, whoever writes it."""
 
 import dataclasses
-from itertools import cycle
+from itertools import cycle, islice
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,19 @@ RULES = [name for name in registry.METHODS if isinstance(registry.lookup("method
 LEARNED = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), LearnedMethod)]
 
 
-@pytest.mark.parametrize("scenario", registry.ENVIRONMENTS)
-@pytest.mark.parametrize("name", RULES)
+def pairs(methods, first):
+    """Every method in every environment: `first` at once, the rest where there is time, because compiling takes it."""
+    every = [(name, scenario) for name in methods for scenario in registry.ENVIRONMENTS]
+    return [pair if pair in first else pytest.param(*pair, marks=pytest.mark.long) for pair in every]
+
+
+def each_once(methods):
+    """Every method and every environment in at least one pair."""
+    length = max(len(methods), len(registry.ENVIRONMENTS))
+    return set(islice(zip(cycle(methods), cycle(registry.ENVIRONMENTS), strict=False), length))
+
+
+@pytest.mark.parametrize(("name", "scenario"), pairs(RULES, each_once(RULES)))
 def test_a_rule_decides_in_every_environment(name, scenario):
     env = bisimulator.make(scenario, population=6, horizon=5)
     rule = registry.lookup("method", name)
@@ -68,23 +79,11 @@ def tiny_solver(name, env, updates=4):
     return trainer.make_solver(entry, env, updates * solver_config.batch, solver_config, tiny(entry.config))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """Fewer optimisations: compiling takes a third of the time, and the numbers mean the same."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+# "reward only" is the same code as the full method
+FIRST = each_once([name for name in LEARNED if not name.endswith("-reward")])
 
 
-PAIRS = [(name, scenario) for name in LEARNED for scenario in registry.ENVIRONMENTS]
-# every method at once and every environment at once, the rest where there is time: compiling takes seconds a pair
-FIRST = {(name, scenario) for name, scenario in zip(LEARNED, cycle(registry.ENVIRONMENTS), strict=False)}
-
-
-@pytest.mark.parametrize(
-    ("name", "scenario"),
-    [pair if pair in FIRST else pytest.param(*pair, marks=pytest.mark.long) for pair in PAIRS],
-)
+@pytest.mark.parametrize(("name", "scenario"), pairs(LEARNED, FIRST))
 def test_a_learned_method_trains_in_every_environment(name, scenario):
     env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON)
     solver = tiny_solver(name, env)
@@ -109,7 +108,8 @@ def test_a_learned_method_trains_in_every_environment(name, scenario):
         assert value.shape[0] == len(SEEDS)
 
 
-@pytest.mark.parametrize(("name", "scenario"), PAIRS)
+@pytest.mark.parametrize("scenario", registry.ENVIRONMENTS)
+@pytest.mark.parametrize("name", LEARNED)
 def test_an_update_keeps_the_shapes_of_everything_in_every_environment(name, scenario):
     """Traced, not run: a method that does not fit an environment shows here."""
     env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON)

@@ -4,7 +4,6 @@ import itertools
 import runpy
 from pathlib import Path
 
-import jax
 import pytest
 from PIL import Image
 
@@ -13,14 +12,7 @@ from bisimulator.learn.ppo import PPOConfig
 SCRIPT = Path(__file__).parents[2] / "examples" / "gauge.py"
 
 
-@pytest.fixture(autouse=True)
-def compile_quickly(tmp_path, monkeypatch):
-    monkeypatch.setenv("BISIMULATOR_CACHE", str(tmp_path / "cache"))
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-
-
+@pytest.mark.long
 def test_it_trains_and_draws_a_picture(tmp_path, capsys):
     target = tmp_path / "images" / "gauge.png"
     solver = PPOConfig(num_envs=2, rollout=4, minibatch=4, epochs=1, hidden=(4,))

@@ -3,20 +3,11 @@
 import runpy
 from pathlib import Path
 
-import jax
 import numpy as np
-import pytest
 import torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = {"population": 20, "horizon": 50}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def test_a_plain_loop(capsys):

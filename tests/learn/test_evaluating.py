@@ -44,9 +44,9 @@ def test_evaluation_is_the_episodes_of_the_policy():
 def test_planned_once_and_played_again_it_is_what_an_evaluation_from_scratch_finds():
     """For a policy that samples, too, and again after the policy has changed."""
     env = bisimulator.make("lending", population=20, horizon=100)
-    seeds = (5, 6, 7)
+    seeds = (5, 6)
     evaluator = evaluating.Evaluator(env, SOLVER, seeds, episodes=2, greedy=False)
-    for start in (seeds, (15, 16, 17)):  # two different policies
+    for start in (seeds, (15, 16)):  # two different policies
         training = trainer.init(env, SOLVER, start)
         found = evaluator(training)
         theta = jax.tree.map(lambda *parts: jnp.concatenate(parts), *(part.theta for part in training))

@@ -3,21 +3,12 @@
 import csv
 import json
 
-import jax
 import numpy as np
 import pytest
 
 from bisimulator import cli
 
 QUICK = ["--seeds", "2", "--episodes", "1", "--set", "population=60", "horizon=120", "reward_default=-2"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """Fewer optimisations: compiling takes a third of the time, and the numbers mean the same."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(autouse=True)

@@ -24,11 +24,9 @@ def compared(tmp_path_factory):
     """(results, what was printed, the folder) of two rules in a tiny lending."""
     out, text = tmp_path_factory.mktemp("runs"), io.StringIO()
     console = Console(file=text, width=160)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BISIMULATOR_CACHE", str(tmp_path_factory.mktemp("cache")))
-        results = comparison.show_comparison(
-            "lending", METHODS, out, console, seeds=2, episodes=2, settings=SETTINGS
-        )
+    results = comparison.show_comparison(
+        "lending", METHODS, out, console, seeds=2, episodes=2, settings=SETTINGS
+    )
     return results, text.getvalue(), out
 
 

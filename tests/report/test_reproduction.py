@@ -5,7 +5,6 @@ import json
 import os
 import signal
 
-import jax
 import numpy as np
 import pytest
 from rich.console import Console
@@ -25,17 +24,12 @@ COMMAND = ["reproduce", "--scenario", "college", "--methods", "ppo,accept-all", 
 
 
 @pytest.fixture(autouse=True, scope="module")
-def quick_and_apart(tmp_path_factory):
-    """Fewer optimisations, a folder of its own for compiled programs, and no pages and figures but where asked for."""
-    before = jax.config.jax_compilation_cache_dir
-    jax.config.update("jax_disable_most_optimizations", True)
+def without_pages():
+    """No pages and figures but where asked for."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BISIMULATOR_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("COLUMNS", "160")
         patch.setattr(reproduction, "write_report", lambda results, out: [out / "report.html"])
         yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jax.config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.fixture(scope="module")

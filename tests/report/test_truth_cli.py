@@ -1,20 +1,11 @@
 """`bisimulator certify` and `bisimulator frontier` as a person calls them."""
 
-import jax
 import pytest
 
 from bisimulator import cli
 
 TINY = ["--seeds", "2", "--episodes", "1", "--set", "population=6", "horizon=10"]
 TINY_PPO = ["--steps", "16", "--solver.num-envs", "2", "--solver.rollout", "4", "--solver.minibatch", "4"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """Fewer optimisations: compiling takes a third of the time, and the numbers mean the same."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +17,8 @@ def wide_terminal(monkeypatch):
 def runs(tmp_path_factory):
     """A folder with one tiny training and one rule."""
     out = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BISIMULATOR_CACHE", str(tmp_path_factory.mktemp("cache")))
-        assert cli.main(["train", "lending", "ppo", *TINY, *TINY_PPO, "--out", str(out)]) == 0
-        assert cli.main(["compare", "lending", "--methods", "accept-all", *TINY, "--out", str(out)]) == 0
+    assert cli.main(["train", "lending", "ppo", *TINY, *TINY_PPO, "--out", str(out)]) == 0
+    assert cli.main(["compare", "lending", "--methods", "accept-all", *TINY, "--out", str(out)]) == 0
     return out
 
 

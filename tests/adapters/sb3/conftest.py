@@ -8,7 +8,7 @@ from bisimulator.adapters.sb3 import BisimulatorVecEnv
 
 
 @pytest.fixture(autouse=True, scope="module")
-def one_thread(quick_compiling):
+def one_thread():
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

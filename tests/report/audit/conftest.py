@@ -1,19 +1,10 @@
 """A small world to audit in: two groups, four bins of scores."""
 
-import jax
 import pytest
 
 import bisimulator
 from bisimulator.report.audit.audited import from_thresholds
 from bisimulator.report.audit.finding import audit
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """Fewer optimisations: compiling takes a third of the time, and the numbers mean the same."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(scope="session")
