@@ -7,7 +7,7 @@ import errno
 import io
 import json
 import os
-import tempfile
+import secrets
 import warnings
 import zipfile
 import zlib
@@ -52,15 +52,16 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{_TEMPORARY}{path.name}.")
+    # not mkstemp, whose files only their owner may read
+    temporary = path.with_name(f"{_TEMPORARY}{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     folder = os.open(path.parent, os.O_RDONLY)  # so that the new name outlives a loss of power as well
     try:

@@ -6,7 +6,7 @@ import dataclasses
 import io
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,13 +33,13 @@ def save(path: str | Path, model: BaseAlgorithm, callback: BisimulatorCallback) 
         arrays["replay_group"] = callback.replay_group
     target.parent.mkdir(parents=True, exist_ok=True)
     model.save(target.with_name(f"{target.name}.zip"))
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             np.savez(file, **arrays)
         os.replace(temporary, _ours(target))
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
