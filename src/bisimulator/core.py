@@ -230,13 +230,20 @@ def random_words(key: Key[Array, ""], number: int) -> UInt32[Array, "K"]:
     return jax.random.key_data(jax.random.split(key, -(-number // 2)))[:, :2].reshape(-1)[:number]
 
 
+@jax.custom_batching.custom_vmap
 def read_row(rows: Array, i: Int[Array, ""]) -> Array:
     """`rows[i]`, read once and kept, for a row that is about to be overwritten.
 
     A plain `rows[i]` of a single copy is fused into each of its uses, also those after the write, and the
-    compiler then copies all rows to keep the old one. A read of two rows is not.
+    compiler then copies all rows to keep the old one. A read of two rows is not; of several copies' rows neither.
     """
     return rows[jnp.stack([i, i])][0]
+
+
+@read_row.def_vmap
+def _read_rows(size: int, batched: list[bool], rows: Array, i: Int[Array, "..."]) -> tuple[Array, bool]:
+    one = (lambda rows, i: rows[i]) if size > 1 and all(batched) else read_row.fun
+    return jax.vmap(one, [0 if b else None for b in batched])(rows, i), True
 
 
 def random_index(bits: UInt32[Array, "..."], n: int | Int[Array, "..."]) -> Int[Array, "..."]:
