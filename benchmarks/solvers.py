@@ -94,7 +94,7 @@ def train(solver: str, fair: bool, seed: int, steps: int, settings: dict[str, An
 
 def table(results: dict[tuple[str, bool], list[dict[str, float]]]) -> str:
     lines = [
-        "| solver | | return | credit gap | recall 1 / 2 | lowest recall of a seed | recall gap | gap of the worst seed |",
+        "| solver | | return | credit gap | recall 1 / 2 | lowest recall of a seed | recall gap | largest of a seed |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for (solver, fair), runs in results.items():
