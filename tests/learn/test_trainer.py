@@ -141,6 +141,15 @@ def test_ctrl_c_keeps_a_checkpoint_and_a_second_start_finishes_the_same(undistur
     assert_same(trainer.train(env, SOLVER, SEEDS, training=loaded), undisturbed)
 
 
+@pytest.fixture
+def heeds_ctrl_c():
+    """What runs in the background ignores it, and so would these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_a_second_ctrl_c_stops_at_once():
     before = signal.getsignal(signal.SIGINT)
 
