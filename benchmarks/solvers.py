@@ -26,6 +26,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 import bisimulator
 from bisimulator.adapters.sb3 import BisimulatorCallback, BisimulatorVecEnv, StretchedInputs, as_policy
+from bisimulator.experiments import files
 
 EPISODES = 5
 COLUMNS = ("average_return", "credit_gap", "recall_g1", "recall_g2", "recall_gap")
@@ -127,9 +128,7 @@ def main(
                 path = out / f"{solver}-{variant}-{steps}-{seed}.json"
                 if not path.exists():
                     done = train(solver, variant == "callback", seed, steps, settings or {})
-                    unfinished = path.with_suffix(".part")
-                    unfinished.write_text(json.dumps(done, indent=2))
-                    unfinished.replace(path)
+                    files.write_json(path, done)
                 run = json.loads(path.read_text())
                 results.setdefault((solver, variant == "callback"), []).append(run)
                 shown = "  ".join(f"{name} {run[name]:.3f}" for name in COLUMNS)

@@ -155,7 +155,9 @@ def is_large(eqn, population):
     return any(population in getattr(v.aval, "shape", ()) for v in eqn.outvars)
 
 
-@pytest.mark.parametrize("name", ["lending", pytest.param("college", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "name", ["lending-conscientiousness", pytest.param("college", marks=pytest.mark.long)]
+)
 def test_ten_million_people(name):
     env = bisimulator.make(name, population=HUGE)
     state = jax.jit(env.reset)(jax.random.key(0))

@@ -25,12 +25,6 @@ def test_arrays_come_back_as_they_were(tmp_path):
         assert back[name].dtype == np.asarray(value).dtype
 
 
-def test_what_is_written_may_be_read_by_whom_any_new_file_may(tmp_path):
-    files.write_bytes(tmp_path / "x", b"")
-    (tmp_path / "y").touch()
-    assert (tmp_path / "x").stat().st_mode == (tmp_path / "y").stat().st_mode
-
-
 def tree():
     many = {f"w{i}": jnp.full((2,), float(i)) for i in range(12)}
     return {"key": jax.random.split(jax.random.key(3), 2), "weights": many, "count": jnp.int32(5)}

@@ -11,9 +11,7 @@ from bisimulator import cli
 QUICK = ["--seeds", "2", "--episodes", "1", "--set", "population=60", "horizon=120", "reward_default=-2"]
 
 
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+pytestmark = pytest.mark.usefixtures("wide_terminal")
 
 
 @pytest.fixture(scope="module")

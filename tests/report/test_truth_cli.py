@@ -8,9 +8,7 @@ TINY = ["--seeds", "2", "--episodes", "1", "--set", "population=6", "horizon=10"
 TINY_PPO = ["--steps", "16", "--solver.num-envs", "2", "--solver.rollout", "4", "--solver.minibatch", "4"]
 
 
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+pytestmark = pytest.mark.usefixtures("wide_terminal")
 
 
 @pytest.fixture(scope="module")

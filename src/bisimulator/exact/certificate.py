@@ -57,7 +57,7 @@ class _Lives:
         self.start = np.moveaxis(start, 1, 0).reshape(groups, -1)  # (G, K C)
         self.signals = {
             name: np.moveaxis(np.broadcast_to(value, chance.shape), 1, 0).reshape(groups, -1)
-            for name, value in signals(chance, accept, params).items()
+            for name, value in signals(accept * chance, accept, params).items()
         }
         moves = visit_matrix(np.broadcast_to(accept, chance.shape), chance, params)  # (K, G, C, C)
         self.moves = [sp.csr_array(sp.block_diag(moves[:, g])) for g in range(groups)]

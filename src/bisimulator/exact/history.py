@@ -80,7 +80,7 @@ class _Lives:
             accept = self.accept[:, :, : k + 1, : k + 1]
             risen, fallen = value[:, :, up, 1:, :-1], value[:, :, down, :-1, 1:]
             value = (1 - accept) * value[..., :-1, :-1] + accept * (p * risen + (1 - p) * fallen)
-            value += self.more[k] * signals(p, accept, self.params)[signal]
+            value += self.more[k] * signals(accept * p, accept, self.params)[signal]
         return np.moveaxis(value[..., 0, 0], 1, 0)
 
     def _distances(self) -> dict[tuple[int, int], tuple[Float[Array, "3 n n"], Float[Array, "3"]]] | None:

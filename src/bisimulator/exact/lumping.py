@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from bisimulator.exact.chain import next_scores
+from bisimulator.exact.views import signals
 from bisimulator.exact.widths import all_widths
 
 Array = NDArray[np.float64]
@@ -28,9 +29,8 @@ Indices = NDArray[np.int64]
 class Layer:
     """The n classes of one group at one visit, and where they are at the next."""
 
-    moves: tuple[
-        NDArray[np.int32], NDArray[np.int32], Array
-    ]  # CSR: rows, the next layer's classes, probabilities
+    # CSR: rows, the next layer's classes, probabilities
+    moves: tuple[NDArray[np.int32], NDArray[np.int32], Array]
     repaid: Float[Array, "n"]  # probability of a loan that is repaid
     defaulted: Float[Array, "n"]
     label: Int[Indices, "states"]  # the class of every state that can be reached, in ascending order
@@ -40,9 +40,8 @@ class Layer:
         return len(self.repaid)
 
     def signals(self, params: Any) -> Float[Array, "3 n"]:
-        """What the visit brings on average: reward, loans, repaid loans, as in SIGNALS."""
-        reward = self.repaid * float(params.reward_repaid) + self.defaulted * float(params.reward_default)
-        return np.stack([reward, self.repaid + self.defaulted, self.repaid])
+        """What the visit brings on average, in the order of SIGNALS."""
+        return np.stack([*signals(self.repaid, self.repaid + self.defaulted, params).values()])
 
 
 def layers_backwards(

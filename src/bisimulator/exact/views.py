@@ -114,11 +114,10 @@ class Certificate:
         return "\n".join([*lines, f"  {self.explanation}"])
 
 
-def signals(chance: Array, accept: Array, params: Any) -> dict[str, Array]:
-    """What a visit brings on average, for every signal."""
-    repaid = accept * chance
-    reward = repaid * float(params.reward_repaid) + (accept - repaid) * float(params.reward_default)
-    return {"reward": reward, "loans": accept, "repaid": repaid}
+def signals(repaid: Array, loans: Array, params: Any) -> dict[str, Array]:
+    """What a visit brings on average, for every signal, by the probabilities of a repaid loan and of any."""
+    reward = repaid * float(params.reward_repaid) + (loans - repaid) * float(params.reward_default)
+    return {"reward": reward, "loans": loans, "repaid": repaid}
 
 
 def view_between(

@@ -7,7 +7,6 @@ import errno
 import io
 import json
 import os
-import secrets
 import warnings
 import zipfile
 import zlib
@@ -19,6 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from bisimulator import writing
 from bisimulator.errors import NoRoom
 
 # all that reading a damaged npz or json file has been seen to raise
@@ -33,7 +33,6 @@ _DAMAGE = (
     zlib.error,
     zipfile.BadZipFile,
 )
-_TEMPORARY = ".unfinished-"
 ASIDE = ".damaged"  # what is added to the name of a file that is set aside
 
 
@@ -41,7 +40,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """All of it or, whatever happens, what was there before."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, content)
+        writing.replace(path, content)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
@@ -51,28 +50,9 @@ def write_bytes(path: Path, content: bytes) -> None:
         ) from error
 
 
-def _replace(path: Path, content: bytes) -> None:
-    # not mkstemp, whose files only their owner may read
-    temporary = path.with_name(f"{_TEMPORARY}{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)  # so that the new name outlives a loss of power as well
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def temporary(folder: Path) -> list[Path]:
     """What a kill in the middle of a write left behind, or somebody is writing just now."""
-    return sorted(folder.glob(f"{_TEMPORARY}*"))
+    return sorted(folder.glob(f"{writing.TEMPORARY}*"))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import os
-import secrets
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 
+from bisimulator import writing
 from bisimulator.adapters.sb3.callback import BisimulatorCallback
 
 Model = TypeVar("Model", bound=BaseAlgorithm)
@@ -33,14 +32,9 @@ def save(path: str | Path, model: BaseAlgorithm, callback: BisimulatorCallback) 
         arrays["replay_group"] = callback.replay_group
     target.parent.mkdir(parents=True, exist_ok=True)
     model.save(target.with_name(f"{target.name}.zip"))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            np.savez(file, **arrays)
-        os.replace(temporary, _ours(target))
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    writing.replace(_ours(target), content.getvalue())
 
 
 def load(

@@ -138,9 +138,8 @@ class Audit:
     @cached_property
     def regret(self) -> float:
         """What the best policy that accepts as many of every group's repayers earns more."""
-        asked = np.clip(
-            np.nan_to_num(self.row.recalls), 0, 1
-        )  # nobody to accept in a group: nothing to ask for
+        # nobody to accept in a group: nothing to ask for
+        asked = np.clip(np.nan_to_num(self.row.recalls), 0, 1)
         return max(self.best.best_at(asked) - self.earned, 0.0)
 
     @cached_property
