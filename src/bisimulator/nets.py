@@ -7,29 +7,50 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
-# An observation of many groups is wide and nearly empty: one entry a group. Its first layer would be most of a
-# training's work, so more than _WIDE inputs are first combined linearly into _NARROW.
-_WIDE, _NARROW = 32, 16
+# One weight from each of many groups to each unit would be most of a training's work, so the first layer takes more
+# groups than this by fixed codes. What tells groups apart is then learned by the layers after it.
+_MOST_WEIGHED = 32
 
 
 class MLP(eqx.Module):
     weights: list[Float[Array, "I O"]]
     biases: list[Float[Array, "O"]]
     input_scale: float = eqx.field(static=True, default=1.0)
-    combine: Float[Array, "W I"] | None = None  # of wide inputs
+    coded: int = eqx.field(static=True, default=0)  # entries 1..coded are a group one-hot, taken by its code
+
+    @property
+    def inputs(self) -> int:
+        return self.weights[0].shape[0] + self.coded
 
     def __call__(self, x: Float[Array, "... I"]) -> Float[Array, "... O"]:
-        x = (x if self.combine is None else x @ self.combine) * self.input_scale
-        for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = jnp.tanh(_affine(x, w, b))
-        return _affine(x, self.weights[-1], self.biases[-1])
+        x = self._first(x)
+        for w, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            x = _affine(jnp.tanh(x), w, b)
+        return x
+
+    def _first(self, x: Float[Array, "... I"]) -> Float[Array, "... O"]:
+        w, b, scale = self.weights[0], self.biases[0], self.input_scale
+        if not self.coded:
+            return _affine(x * scale, w, b)
+        score, group, other = jnp.split(x, [1, 1 + self.coded], axis=-1)
+        number = (group @ jnp.arange(self.coded, dtype=x.dtype)).astype(jnp.int32)  # faster than argmax
+        code = jnp.asarray(_codes(self.coded, w.shape[1])).at[number].get(mode="clip")
+        return _affine(jnp.concatenate([score, other], -1) * scale, w, b) + code * scale
 
 
 def _affine(x: Float[Array, "... I"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "... O"]:
     out = x @ w
     return out + jnp.broadcast_to(b, out.shape)
+
+
+def _codes(groups: int, width: int) -> Float[np.ndarray, "G W"]:
+    """What the weights of a first layer's one-hot entries would be at the start: orthogonal, of length sqrt(2)."""
+    drawn = np.random.default_rng(0).normal(size=(max(groups, width), min(groups, width)))
+    q = np.linalg.qr(drawn)[0]
+    return (2**0.5 * (q if groups > width else q.T)).astype(np.float32)
 
 
 def make_mlp(
@@ -39,21 +60,19 @@ def make_mlp(
     outputs: int,
     output_scale: float,
     input_scale: float = 1.0,
+    *,
+    groups: int = 0,
 ) -> MLP:
-    """Orthogonal initialisation, gain sqrt(2) inside and `output_scale` at the end, biases 0 (as CleanRL)."""
-    combine = None
-    if inputs > _WIDE:
-        key, k_combine = jax.random.split(key)
-        # of a length that leaves a single entry's as it is
-        combine = jax.nn.initializers.orthogonal((inputs / _NARROW) ** 0.5)(
-            k_combine, (inputs, _NARROW), jnp.float32
-        )
-        inputs = _NARROW
-    sizes = (inputs, *hidden, outputs)
+    """Orthogonal initialisation, gain sqrt(2) inside and `output_scale` at the end, biases 0 (as CleanRL).
+
+    `groups`: how many entries after the first are the group one-hot, as in every observation of ours.
+    """
+    coded = groups if groups > _MOST_WEIGHED and hidden else 0
+    sizes = (inputs - coded, *hidden, outputs)
     scales = [2**0.5] * len(hidden) + [output_scale]
     keys = jax.random.split(key, len(scales))
     weights = [
         jax.nn.initializers.orthogonal(scale)(k, (i, o), jnp.float32)
         for k, scale, i, o in zip(keys, scales, sizes[:-1], sizes[1:], strict=True)
     ]
-    return MLP(weights, [jnp.zeros(o) for o in sizes[1:]], input_scale, combine)
+    return MLP(weights, [jnp.zeros(o) for o in sizes[1:]], input_scale, coded)

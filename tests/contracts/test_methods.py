@@ -1,6 +1,7 @@
 """What holds for every registered method, whoever writes it."""
 
 import dataclasses
+from functools import partial
 from itertools import cycle, islice
 
 import jax
@@ -108,19 +109,29 @@ def test_a_learned_method_trains_in_every_environment(name, scenario):
         assert value.shape[0] == len(SEEDS)
 
 
-@pytest.mark.parametrize("scenario", registry.ENVIRONMENTS)
+MANY_GROUPS = ("lending", {"groups": 40})
+
+
+@pytest.mark.parametrize(
+    ("scenario", "settings"), [*((name, {}) for name in registry.ENVIRONMENTS), MANY_GROUPS]
+)
 @pytest.mark.parametrize("name", LEARNED)
-def test_an_update_keeps_the_shapes_of_everything_in_every_environment(name, scenario):
+def test_an_update_keeps_the_shapes_of_everything_in_every_environment(name, scenario, settings):
     """Traced, not run: a method that does not fit an environment shows here."""
-    env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON)
+    env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON, **settings)
     solver = tiny_solver(name, env)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), len(SEEDS)))
     before = jax.eval_shape(lambda keys: solver.init(keys, env), keys)
     after, logs = jax.eval_shape(lambda t: solver.update(t, env.scenario, env.params), before)
-    assert jax.tree.map(lambda x: (x.shape, x.dtype), before) == jax.tree.map(
-        lambda x: (x.shape, x.dtype), after
-    )
+    assert shapes(before) == shapes(after)
     assert logs["qualified"].shape == (len(SEEDS), env.num_groups)
+    if solver.method.adapt_at(solver.updates):
+        improve = partial(trainer._adapt, solver, env.scenario, env.params, horizon=HORIZON)
+        assert shapes(jax.eval_shape(improve, before)) == shapes(before)
+
+
+def shapes(tree):
+    return jax.tree.map(lambda x: (x.shape, x.dtype), tree)
 
 
 @pytest.mark.parametrize("name", LEARNED)

@@ -5,11 +5,13 @@ import math
 import pytest
 
 from bisimulator import published
+from bisimulator.experiments.spec import make_spec
 from bisimulator.report.columns import (
     best_range,
     bounds,
     direction,
     paper_columns,
+    paper_row,
     printed,
     short_title,
     table_columns,
@@ -51,6 +53,20 @@ def test_columns_are_those_of_the_papers_table_or_a_few_that_all_have():
     ]
     assert paper_columns("elsewhere") == []
     assert table_columns("elsewhere", ["recall_gap", "average_return"]) == ["average_return", "recall_gap"]
+
+
+def test_where_the_papers_table_would_leave_groups_out_the_means_over_groups_stand():
+    two = ["average_return", "credit_gap", "recall_g1", "recall_g2", "recall_mean", "recall_gap"]
+    assert table_columns("lending", two) == paper_columns("lending")
+    three = ["average_return", "credit_gap", "recall_mean", "recall_gap"]
+    assert table_columns("lending", [*two, "recall_g3"]) == three
+    assert table_columns("lending-10-groups", [*two, "recall_g3"]) == paper_columns("lending-10-groups")
+
+
+def test_other_settings_have_no_row_in_the_paper():
+    assert paper_row(make_spec("lending", "ppo")) == published.row("lending", "PPO")
+    assert paper_row(make_spec("lending", "ppo", settings={"population": 500})) == {}
+    assert paper_row(make_spec("lending", "reject-all")) == {}
 
 
 def test_the_best_is_unknown_where_nothing_is_known_or_neither_is_better():

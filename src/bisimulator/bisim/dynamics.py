@@ -22,16 +22,18 @@ def make_dynamics(
     observation: int,
     actions: int,
     hidden: tuple[int, ...],
+    *,
+    groups: int = 0,
 ) -> MLP:
     """psi: observation and action one-hot to the mean change and the log standard deviation of each feature."""
-    return make_mlp(key, observation + actions, hidden, 2 * observation, 0.01)
+    return make_mlp(key, observation + actions, hidden, 2 * observation, 0.01, groups=groups)
 
 
 def predict(
     psi: MLP, obs: Float[Array, "*B D"], action: Int[Array, "*B"]
 ) -> tuple[Float[Array, "*B D"], Float[Array, "*B D"]]:
     """Mean and standard deviation of the same applicant's next observation."""
-    actions = psi.weights[0].shape[0] - obs.shape[-1]
+    actions = psi.inputs - obs.shape[-1]
     out = psi(jnp.concatenate([obs, jax.nn.one_hot(action, actions)], -1))
     change, log_sd = jnp.split(out, 2, axis=-1)
     return obs + change, jnp.exp(jnp.clip(log_sd, _LEAST_LOG_SD, _MOST_LOG_SD))

@@ -7,6 +7,7 @@ over shuffled minibatches. The method's hooks are the only place where fairness 
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -93,12 +94,15 @@ class PPO:
     def init(self, keys: Key[Array, "S"], env: Env) -> Training:
         c, size = self.config, env.observation_size
         outputs = 1 + self.method.num_streams(env)
+        net = partial(
+            make_mlp, inputs=size, hidden=c.hidden, input_scale=c.input_scale, groups=env.num_groups
+        )
 
         def one(key: Key[Array, ""]) -> tuple:
             k_run, k_actor, k_critic, k_method, k_copies = jax.random.split(key, 5)
             theta = Theta(
-                actor=make_mlp(k_actor, size, c.hidden, env.num_actions, 0.01, c.input_scale),
-                critic=make_mlp(k_critic, size, c.hidden, outputs, 1.0, c.input_scale),
+                actor=net(k_actor, outputs=env.num_actions, output_scale=0.01),
+                critic=net(k_critic, outputs=outputs, output_scale=1.0),
             )
             return (
                 k_run,

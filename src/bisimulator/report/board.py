@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Literal
 
-from bisimulator import published
 from bisimulator.experiments.executors import Event
 from bisimulator.experiments.spec import Spec
 from bisimulator.experiments.store import Result
 from bisimulator.learn.trainer import Progress
-from bisimulator.report.columns import published_name, short_title, table_columns
+from bisimulator.report.columns import paper_row, short_title, table_columns
 from bisimulator.report.simulation import number
 
 State = Literal["waiting", "running", "elsewhere", "kept", "finished", "failed"]
@@ -111,7 +110,7 @@ class Board:
 def row(result: Result) -> list[str]:
     """The cells of the paper's table, "return 3678±115 (paper 3869±113)" and so on."""
     spec, summary = result.spec, result.summary
-    theirs = published.row(spec.scenario, published_name(spec.method))
+    theirs = paper_row(spec)
     return [
         f"{short_title(m)} {number(*summary[m])}" + (f" ({number(*theirs[m])})" if m in theirs else "")
         for m in table_columns(spec.scenario, list(summary))

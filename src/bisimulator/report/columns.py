@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from bisimulator import published, registry
 from bisimulator.core import Metric
+from bisimulator.experiments.spec import Spec
 from bisimulator.report.simulation import HEADLINES
 
 CLOSE_TO_BEST = 0.05  # the paper highlights values within 5% of the best
@@ -23,13 +24,26 @@ def paper_columns(scenario: str) -> list[str]:
 
 
 def table_columns(scenario: str, known: Sequence[str]) -> list[str]:
-    """The metrics of the paper's table, or a few that every scenario has."""
-    return paper_columns(scenario) or [metric for metric in HEADLINES if metric in known]
+    """The metrics of the paper's table; a few that all have where there is none, or where it leaves groups out."""
+    paper = paper_columns(scenario)
+    named = _recalls(paper)
+    if paper and (not named or named == _recalls(known)):
+        return paper
+    return [metric for metric in HEADLINES if metric in known]
+
+
+def _recalls(columns: Sequence[str]) -> set[str]:
+    return {column for column in columns if re.fullmatch(r"recall_g\d+", column)}
 
 
 def published_name(method: str) -> str:
     """The method's name in the paper's tables, or nothing."""
     return getattr(registry.lookup("method", method), "published", "")
+
+
+def paper_row(spec: Spec) -> dict[str, published.Published]:
+    """A job's row in the paper; nothing where the scenario's settings are not the paper's."""
+    return {} if spec.settings else published.row(spec.scenario, published_name(spec.method))
 
 
 def title(column: str) -> str:

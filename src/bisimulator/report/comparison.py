@@ -11,7 +11,6 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bisimulator import published
 from bisimulator.experiments import files
 from bisimulator.experiments.run import (
     EPISODE_COLUMNS,
@@ -68,7 +67,6 @@ def paper_table(results: Sequence[Result]) -> Table:
     """A row of ours and, below it, the published one; the best of ours and all within 5% of it are bold."""
     scenario = results[0].spec.scenario
     summaries = [result.summary for result in results]
-    theirs = [published.row(scenario, columns.published_name(r.spec.method)) for r in results]
     metrics = _columns(results[0])
     titles = [columns.short_title(metric) for metric in metrics]
     spec = results[0].spec
@@ -77,7 +75,8 @@ def paper_table(results: Sequence[Result]) -> Table:
     )
     table = plain_table(title, ["method", ""], titles)
     best = {metric: columns.best_range(metric, [s[metric][0] for s in summaries]) for metric in metrics}
-    for result, ours, paper in zip(results, summaries, theirs, strict=True):
+    for result, ours in zip(results, summaries, strict=True):
+        paper = columns.paper_row(result.spec)
         cells = [_cell(ours[m], best[m]) for m in metrics]
         table.add_row(result.spec.method, "here", *cells)
         if paper:
@@ -98,7 +97,7 @@ def markdown_table(results: Sequence[Result]) -> str:
         "| --- |" + " --- |" * len(metrics),
     ]
     for result in results:
-        ours, paper = result.summary, published.row(spec.scenario, columns.published_name(result.spec.method))
+        ours, paper = result.summary, columns.paper_row(result.spec)
         cells = [number(*ours[m]) + (f" / {number(*paper[m])}" if m in paper else "") for m in metrics]
         lines.append(f"| {result.spec.method} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

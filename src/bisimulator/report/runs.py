@@ -10,12 +10,11 @@ from rich.console import Console
 from rich.prompt import Confirm
 from rich.table import Table
 
-from bisimulator import published
 from bisimulator.errors import did_you_mean
 from bisimulator.experiments.inventory import Job, clean, inventory, leftovers
 from bisimulator.experiments.store import load
 from bisimulator.report.board import clock
-from bisimulator.report.columns import published_name
+from bisimulator.report.columns import paper_row
 from bisimulator.report.simulation import number, plain_table
 
 
@@ -60,7 +59,7 @@ def _show_result(job: Job, console: Console) -> None:
     result = load(job.folder)
     if result is None:
         return
-    theirs = published.row(result.spec.scenario, published_name(result.spec.method))
+    theirs = paper_row(result.spec)
     table = plain_table("Mean, ± half width of the 95% interval over seeds", ["metric"], ["here", "paper"])
     for metric, value in result.summary.items():
         table.add_row(metric, number(*value), number(*theirs[metric]) if metric in theirs else "")

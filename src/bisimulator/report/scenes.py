@@ -13,7 +13,7 @@ from bisimulator import published, registry
 from bisimulator.evaluation import seed_means
 from bisimulator.experiments.run import Result
 from bisimulator.report.colours import Style, style
-from bisimulator.report.columns import published_name, table_columns
+from bisimulator.report.columns import paper_row, published_name, table_columns
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,9 +41,7 @@ class Entry:
 
     @property
     def paper(self) -> dict[str, published.Published]:
-        """Its row in the paper; nothing where the scenario's settings are not the paper's."""
-        spec = self.result.spec
-        return {} if spec.settings else published.row(spec.scenario, self.published_name)
+        return paper_row(self.result.spec)
 
     @property
     def omega(self) -> np.ndarray | None:

@@ -26,7 +26,12 @@ PER_GROUP = {
     "return": "return/person",
     "social_burden": "social burden",
 }
-HEADLINES = ("average_return", "credit_gap", "recall_gap")  # where the paper has no table of its own
+HEADLINES = (
+    "average_return",
+    "credit_gap",
+    "recall_mean",
+    "recall_gap",
+)  # where the paper has no table of its own
 
 
 def show_simulation(
