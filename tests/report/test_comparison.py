@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import bisimulator
 from bisimulator import published
 from bisimulator.experiments.run import Result
 from bisimulator.experiments.spec import make_spec
@@ -170,6 +171,28 @@ def test_what_was_learned_about_the_observation_is_told():
     text = console.file.getvalue()
     assert "group 1: c_plus 0.25, c_minus 1.00; group 2: c_plus 1.50, c_minus 0.00" in text
     assert "observed credit gap is 1.52, the true one 2.21" in text
+
+
+def test_of_many_groups_the_lowest_and_the_highest_omega_are_told():
+    env = bisimulator.make("lending", groups=12, population=5)
+    omega = np.ones((12, 2))
+    omega[4], omega[11] = (0.2, 3.0), (1.8, 0.5)
+    assert comparison.omega_in_words(env, omega) == (
+        "c_plus from 0.20 (group 5) to 1.80 (group 12); c_minus from 0.50 (group 12) to 3.00 (group 5)"
+    )
+
+
+def test_names_of_groups_are_printed_as_they_are():
+    spec = make_spec("lending", "ppo-bisimulator", seeds=1, settings={"group_names": ["[red]", "blue"]})
+    console = Console(file=io.StringIO(), width=200)
+
+    class MadeUp(Result):
+        @property
+        def columns(self):
+            return {}
+
+    comparison._print_notes([MadeUp(spec, None, {"omega": np.ones((1, 2, 2))})], console)
+    assert "group [red]: c_plus 1.00" in console.file.getvalue()
 
 
 def progress(**changes):

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from bisimulator.core import Env
 from bisimulator.experiments import files
 from bisimulator.experiments.run import (
     EPISODE_COLUMNS,
@@ -25,6 +28,7 @@ from bisimulator.report import columns
 from bisimulator.report.progress import progress_bar
 from bisimulator.report.simulation import number, plain_table
 
+_MOST_GROUPS = 10  # whose omega is told one by one
 WRITTEN = ("summary.csv", "episodes.csv", "table.md")
 
 
@@ -117,23 +121,28 @@ def _print_notes(results: Sequence[Result], console: Console) -> None:
     for result in results:
         if "omega" not in result.learned or not result.spec.config.dynamics_steps:
             continue
-        env = result.spec.make_env()
-        omega = result.learned["omega"].mean(0)
-        groups = [
-            f"group {group}: "
-            + ", ".join(
-                f"{name} {value:.2f}" for name, value in zip(env.scenario.omega_names, row, strict=True)
-            )
-            for group, row in zip(env.group_names, omega, strict=True)
-        ]
+        told = omega_in_words(result.spec.make_env(), result.learned["omega"].mean(0))
         console.print(
-            f"{result.spec.method} learned omega (mean over seeds): {'; '.join(groups)}.", soft_wrap=True
+            f"{result.spec.method} learned omega (mean over seeds): {escape(told)}.", soft_wrap=True
         )
         if "observed_credit_gap" in result.columns:
             true, seen = (result.summary[m][0] for m in ("credit_gap", "observed_credit_gap"))
             console.print(
                 f"  Its observed credit gap is {seen:.2f}, the true one {true:.2f}.", soft_wrap=True
             )
+
+
+def omega_in_words(env: Env, omega: Float[np.ndarray, "G K"]) -> str:
+    """Every group's; of many groups the lowest and the highest of each entry."""
+    names, groups = env.scenario.omega_names, env.group_names
+    if len(groups) > _MOST_GROUPS:
+        ends = [(values.argmin(), values.argmax()) for values in omega.T]
+        return "; ".join(
+            f"{name} from {omega[low, k]:.2f} (group {groups[low]}) to {omega[high, k]:.2f} (group {groups[high]})"
+            for k, (name, (low, high)) in enumerate(zip(names, ends, strict=True))
+        )
+    rows = [", ".join(f"{name} {x:.2f}" for name, x in zip(names, row, strict=True)) for row in omega]
+    return "; ".join(f"group {group}: {row}" for group, row in zip(groups, rows, strict=True))
 
 
 def in_one_sentence(results: Sequence[Result]) -> str:
