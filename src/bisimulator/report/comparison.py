@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from bisimulator.core import Env
@@ -36,7 +35,7 @@ def show_training(spec: Spec, out: Path, console: Console) -> Result:
     result = _run(spec, out, console)
     console.print(paper_table([result]), "")
     _print_notes([result], console)
-    console.print(f"Kept in {out / spec.name}", soft_wrap=True)
+    console.print(f"Kept in {out / spec.name}", soft_wrap=True, markup=False)
     return result
 
 
@@ -55,7 +54,7 @@ def show_comparison(
     _print_notes(results, console)
     if len(results) > 1:
         console.print(in_one_sentence(results))
-    console.print(f"Written: {', '.join(str(out / name) for name in WRITTEN)}", soft_wrap=True)
+    console.print(f"Written: {', '.join(str(out / name) for name in WRITTEN)}", soft_wrap=True, markup=False)
     return results
 
 
@@ -123,7 +122,7 @@ def _print_notes(results: Sequence[Result], console: Console) -> None:
             continue
         told = omega_in_words(result.spec.make_env(), result.learned["omega"].mean(0))
         console.print(
-            f"{result.spec.method} learned omega (mean over seeds): {escape(told)}.", soft_wrap=True
+            f"{result.spec.method} learned omega (mean over seeds): {told}.", soft_wrap=True, markup=False
         )
         if "observed_credit_gap" in result.columns:
             true, seen = (result.summary[m][0] for m in ("credit_gap", "observed_credit_gap"))

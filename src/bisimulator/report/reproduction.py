@@ -71,4 +71,6 @@ def _report(results: Sequence[Result], out: Path, board: Board, console: Console
         highlight=False,
     )
     places = dict.fromkeys(path if path.parent == out else path.parent for path in written)
-    console.print(f"Written: {', '.join(map(str, places))}; the jobs are kept in {out}", soft_wrap=True)
+    console.print(
+        f"Written: {', '.join(map(str, places))}; the jobs are kept in {out}", soft_wrap=True, markup=False
+    )

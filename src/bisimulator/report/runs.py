@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.prompt import Confirm
 from rich.table import Table
 
@@ -20,7 +21,9 @@ from bisimulator.report.simulation import number, plain_table
 
 def list_runs(out: Path, console: Console) -> None:
     jobs = _jobs(out)
-    table = plain_table(f"Jobs in {out}", ["job", "state"], ["seeds", "steps", "time", "size", "version"])
+    table = plain_table(
+        f"Jobs in {escape(str(out))}", ["job", "state"], ["seeds", "steps", "time", "size", "version"]
+    )
     for job in jobs:
         known = job.config
         table.add_row(
@@ -40,7 +43,9 @@ def list_runs(out: Path, console: Console) -> None:
 def show_run(out: Path, name: str, console: Console) -> None:
     """Its configuration as stored, and its result beside the paper's."""
     job = _find(_jobs(out), name)
-    console.print(f"{job.folder}: {_state(job)}, {_size(job.bytes)}", soft_wrap=True, highlight=False)
+    console.print(
+        f"{job.folder}: {_state(job)}, {_size(job.bytes)}", soft_wrap=True, highlight=False, markup=False
+    )
     if job.damaged:
         console.print(
             f"Damaged: {', '.join(job.damaged)}; what is needed is computed again at the next start",
@@ -49,7 +54,7 @@ def show_run(out: Path, name: str, console: Console) -> None:
         )
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for key, value in _flat(job.config).items():
-        table.add_row(key, str(value))
+        table.add_row(key, escape(str(value)))
     console.print(table, "", highlight=False)
     if job.state == "done":
         _show_result(job, console)
@@ -72,7 +77,7 @@ def clean_runs(out: Path, console: Console, *, yes: bool, finished_too: bool) ->
     going = [(job, paths) for job in jobs if (paths := leftovers(job, finished_too))]
     for job, paths in going:
         names = ", ".join(path.name for path in paths)
-        console.print(f"{job.name} ({_state(job)}): {names}", soft_wrap=True, highlight=False)
+        console.print(f"{job.name} ({_state(job)}): {names}", soft_wrap=True, highlight=False, markup=False)
     if not going:
         console.print("Nothing to remove.")
         return

@@ -104,7 +104,7 @@ def show_certificate(
     """Print and return the certificate (or the estimate, said to be one) of a policy."""
     found = certify(env, policy, gamma, **simulation)
     if isinstance(found, Estimate):
-        console.print(f"{title}: {found}", soft_wrap=True)
+        console.print(f"{title}: {found}", soft_wrap=True, markup=False)
         return found
     console.print(certificate_table(found, title, env.group_names), "")
     console.print(found.explanation, soft_wrap=True)
@@ -161,7 +161,7 @@ def show_frontier(
         console.print(sentence, soft_wrap=True)
     if figure is not None:
         draw_frontier(best, points).savefig(figure, dpi=150)
-        console.print(f"Figure: {figure}", soft_wrap=True)
+        console.print(f"Figure: {figure}", soft_wrap=True, markup=False)
     return best
 
 
