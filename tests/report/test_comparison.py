@@ -76,6 +76,21 @@ def test_a_method_the_paper_does_not_have_stands_alone():
     assert len(table.rows) == 1
 
 
+def test_rows_of_the_paper_beside_other_settings_are_said_to_hold_for_its_own():
+    said = "rows hold for the paper's parameters"
+    for method, settings, expected in (
+        ("ppo", {}, False),
+        ("ppo", SETTINGS, True),
+        ("reject-all", SETTINGS, False),
+    ):
+        result = with_summary(method)
+        result = dataclasses.replace(result, spec=dataclasses.replace(result.spec, settings=settings))
+        console = Console(file=io.StringIO(), width=200)
+        comparison._print_notes([result], console)
+        assert (said in console.file.getvalue()) == expected
+        assert (said in comparison.markdown_table([result])) == expected
+
+
 def test_the_best_and_all_within_five_percent_are_bold():
     """A return is best high, a gap is best low; 95 is within 5% of 100 and 94 is not."""
     results = [

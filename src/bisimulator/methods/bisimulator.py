@@ -90,8 +90,8 @@ class Bisimulator(Method):
         c, size = self.config, env.observation_size
         k_phi, k_psi = jax.random.split(key)
         # a small correction at the start: the solver first sees the world as it is
-        phi = make_mlp(k_phi, size, c.hidden, env.num_actions, 0.01, groups=env.num_groups)
-        psi = make_dynamics(k_psi, size, env.num_actions, c.psi_hidden, groups=env.num_groups)
+        phi = make_mlp(k_phi, size, c.hidden, env.num_actions, 0.01, groups=self.num_groups)
+        psi = make_dynamics(k_psi, size, env.num_actions, c.psi_hidden, groups=self.num_groups)
         return State(
             phi=phi,
             adam=optax.adam(c.learning_rate).init(phi),

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from rich.console import Console
 from rich.table import Table
 
+from bisimulator import published
 from bisimulator.core import Env
 from bisimulator.experiments import files
 from bisimulator.experiments.run import (
@@ -25,7 +26,7 @@ from bisimulator.experiments.run import (
 from bisimulator.experiments.spec import Spec, make_spec
 from bisimulator.report import columns
 from bisimulator.report.progress import progress_bar
-from bisimulator.report.simulation import number, plain_table
+from bisimulator.report.simulation import OTHER_SETTINGS, number, plain_table
 
 _MOST_GROUPS = 10  # whose omega is told one by one
 WRITTEN = ("summary.csv", "episodes.csv", "table.md")
@@ -79,7 +80,7 @@ def paper_table(results: Sequence[Result]) -> Table:
     table = plain_table(title, ["method", ""], titles)
     best = {metric: columns.best_range(metric, [s[metric][0] for s in summaries]) for metric in metrics}
     for result, ours in zip(results, summaries, strict=True):
-        paper = columns.paper_row(result.spec)
+        paper = _published(result)
         cells = [_cell(ours[m], best[m]) for m in metrics]
         table.add_row(result.spec.method, "here", *cells)
         if paper:
@@ -100,10 +101,21 @@ def markdown_table(results: Sequence[Result]) -> str:
         "| --- |" + " --- |" * len(metrics),
     ]
     for result in results:
-        ours, paper = result.summary, columns.paper_row(result.spec)
+        ours, paper = result.summary, _published(result)
         cells = [number(*ours[m]) + (f" / {number(*paper[m])}" if m in paper else "") for m in metrics]
         lines.append(f"| {result.spec.method} | " + " | ".join(cells) + " |")
+    if _other_settings(results):
+        lines.append(f"\n{OTHER_SETTINGS}")
     return "\n".join(lines) + "\n"
+
+
+def _published(result: Result) -> dict[str, published.Published]:
+    return published.row(result.spec.scenario, columns.published_name(result.spec.method))
+
+
+def _other_settings(results: Sequence[Result]) -> bool:
+    """Whether published rows are shown that hold for other settings."""
+    return any(result.spec.settings and _published(result) for result in results)
 
 
 def _columns(result: Result) -> list[str]:
@@ -116,7 +128,9 @@ def _cell(value: tuple[float, float], best: tuple[float, float]) -> str:
 
 
 def _print_notes(results: Sequence[Result], console: Console) -> None:
-    """What a method learned about the observation dynamics: omega, and true against observed scores (Figure 2)."""
+    """Whose the published rows are, and what was learned about observations: omega, true and observed scores."""
+    if _other_settings(results):
+        console.print(OTHER_SETTINGS)
     for result in results:
         if "omega" not in result.learned or not result.spec.config.dynamics_steps:
             continue

@@ -32,6 +32,7 @@ HEADLINES = (
     "recall_mean",
     "recall_gap",
 )  # where the paper has no table of its own
+OTHER_SETTINGS = "The paper's rows hold for the paper's parameters; yours differ."
 
 
 def show_simulation(
@@ -60,7 +61,7 @@ def show_simulation(
     console.print(per_group_table(summaries, env.group_names), "")
     console.print(comparison_table(scenario, summaries, rows), "")
     if settings and rows:
-        console.print("The paper's rows hold for the paper's parameters; yours differ.")
+        console.print(OTHER_SETTINGS)
     if len(summaries) > 1:
         console.print(in_one_sentence(summaries))
 
