@@ -8,11 +8,12 @@ from rich.console import Console
 
 import bisimulator
 from bisimulator import policies
-from bisimulator.certifying import Estimate
+from bisimulator.certifying import Estimate, certify
 from bisimulator.exact.frontier import frontier
 from bisimulator.report import truth
 from bisimulator.report.truth import (
     MethodPoint,
+    certificate_table,
     draw_frontier,
     frontier_table,
     published_results,
@@ -47,6 +48,19 @@ def test_certificate_in_print(small):
         "matched",
     ):
         assert words in text
+
+
+def test_of_many_groups_a_narrow_terminal_shows_the_lowest_and_the_highest():
+    env = bisimulator.make("lending", groups=10, population=10, horizon=20)
+    found = certify(env, policies.thresholds((3,) * 10))
+    console = Console(file=io.StringIO(), width=80)
+    console.print(certificate_table(found, "threshold", env.group_names))
+    lines = console.file.getvalue().splitlines()
+    head, first = next((line, after) for line, after in zip(lines, lines[1:], strict=False) if "gap" in line)
+    assert "lowest group highest group" in " ".join(head.split())
+    values = found.views[next(iter(found.views))].values
+    assert f"{values.min():.2f} " in first
+    assert f"{values.max():.2f} " in first
 
 
 def test_estimates_in_print_say_what_they_are(small, monkeypatch):

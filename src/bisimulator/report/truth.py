@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 ROUNDED = (
     0.005  # the paper's recalls and gaps are rounded to .01, so a point may lie half of that to either side
 )
+_MOST_GROUPS = 4  # with columns of their own
 AXES = {
     "min-recall": "smallest recall of a group",
     "recall-gap": "difference of recalls",
@@ -128,16 +129,27 @@ def score_names(env: Env) -> list[str]:
 
 
 def certificate_table(certificate: Certificate, title: str, groups: Sequence[str]) -> Table:
-    numbers = [*(escape(f"group {group}") for group in groups), "gap", "bound", "slack"]
+    numbers = [*_group_columns("group", groups), "gap", "bound", "slack"]
     table = plain_table(f"{title} on {certificate.env}: exact, per person", ["what", "horizon"], numbers)
     for horizon in HORIZONS:
         for signal, words in SIGNALS.items():
             view = certificate.views.get((signal, horizon))
             if view is not None:
-                cells = [*view.values, view.gap, view.bound, max(view.slack, 0.0)]
+                cells = [*_group_cells(view.values), view.gap, view.bound, max(view.slack, 0.0)]
                 table.add_row(words, HORIZONS[horizon], *(number(cell) for cell in cells))
         table.add_section()
     return table
+
+
+def _group_columns(what: str, groups: Sequence[str]) -> list[str]:
+    """A column a group; of many groups the lowest and the highest."""
+    if len(groups) > _MOST_GROUPS:
+        return [f"lowest {what}", f"highest {what}"]
+    return [escape(f"{what} {group}") for group in groups]
+
+
+def _group_cells(values: Array) -> list[float]:
+    return [values.min(), values.max()] if values.size > _MOST_GROUPS else list(values)
 
 
 def show_frontier(
@@ -166,18 +178,12 @@ def show_frontier(
 
 
 def frontier_table(best: Frontier, names: Sequence[str] = ()) -> Table:
-    groups = best.recalls.shape[1]
-    names = names or [str(g + 1) for g in range(groups)]
-    recalls = (
-        [escape(f"recall {name}") for name in names] if groups <= 4 else ["lowest recall", "highest recall"]
-    )
+    recalls = _group_columns("recall", names or [str(g + 1) for g in range(best.recalls.shape[1])])
     numbers = [best.criterion, "any policy", "proven at most", "stationary", *recalls, "credit gap"]
     table = plain_table(f"The best return on {best.env}", [], [*numbers, ""])
     for i, level in enumerate(best.levels):
-        row = best.recalls[i]
-        shown = row if groups <= 4 else (row.min(), row.max())
         cells = [best.value[i] if best.attained else np.nan, best.upper_bound[i], best.stationary_value[i]]
-        cells += [*shown, best.credit_gap[i]]
+        cells += [*_group_cells(best.recalls[i]), best.credit_gap[i]]
         mark = "levels down" if best.levelling_down[i] else ""
         table.add_row(f"{level:.3f}", *(number(float(cell)) for cell in cells), mark)
     return table
