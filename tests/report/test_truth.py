@@ -1,6 +1,7 @@
 """What `certify` and `frontier` print and draw."""
 
 import io
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_of_many_groups_a_narrow_terminal_shows_the_lowest_and_the_highest():
     console = Console(file=io.StringIO(), width=80)
     console.print(certificate_table(found, "threshold", env.group_names))
     lines = console.file.getvalue().splitlines()
-    head, first = next((line, after) for line, after in zip(lines, lines[1:], strict=False) if "gap" in line)
+    head, first = next((line, after) for line, after in pairwise(lines) if "gap" in line)
     assert "lowest group highest group" in " ".join(head.split())
     values = found.views[next(iter(found.views))].values
     assert f"{values.min():.2f} " in first
