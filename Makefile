@@ -12,8 +12,8 @@ demo: .venv/.runtime
 test: lint
 	XLA_FLAGS="--xla_cpu_use_fusion_emitters=false" $(BIN)/pytest -m "not long" -n 2 --dist loadfile
 
-check-long: .venv/.development
-	$(BIN)/pytest -m long
+check-long: .venv/.cluster
+	$(BIN)/pytest -m long -n 2 --dist loadfile
 
 lint: .venv/.development
 	$(BIN)/ruff check .
@@ -45,6 +45,11 @@ clean:
 .venv/.development: .venv/.runtime
 	$(PIP) torch==2.13.0
 	$(PIP) --no-build-isolation --editable '.[sb3,track,oracle,dev]'
+	@touch $@
+
+# Ray, for the one long test of a cluster
+.venv/.cluster: .venv/.development
+	$(PIP) --no-build-isolation --editable '.[cluster]'
 	@touch $@
 
 .venv/.docs: .venv/.runtime
