@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from bisimulator.report.columns import bounds, title
 from bisimulator.report.figures.approvals import cumulative, shown_groups, what
+from bisimulator.report.figures.canvas import written_groups
 from bisimulator.report.figures.curves import band, has_curve
 from bisimulator.report.figures.initial import shares
 from bisimulator.report.figures.observed import SEEN, TRUE
@@ -136,7 +135,8 @@ def recalls(scene: Scene) -> Chart:
         mean, half = zip(*pairs, strict=True)
         series.append({"method": entry.key, "x": groups, "y": plain_list(mean), "half": plain_list(half)})
     label = f"Recall of each group in {scene.scenario}, a line a method"
-    return line_chart(label, "group", series, xTicks={"places": groups, "digits": 0}, fromZero=True)
+    places = written_groups(len(groups))
+    return line_chart(label, "group", series, xTicks={"places": places, "digits": 0}, fromZero=True)
 
 
 def initial(scene: Scene) -> Chart:
@@ -144,14 +144,15 @@ def initial(scene: Scene) -> Chart:
     scores = list(range(table.shape[1]))
     series = [
         {
-            "label": f"group {g + 1}",
-            "colour": f"var(--g{table.shape[0]}-{g})",
+            "label": f"group {g}",
+            "colour": f"var(--g{table.shape[0]}-{g - 1})",
             "x": scores,
-            "y": plain_list(row),
+            "y": plain_list(table[g - 1]),
         }
-        for g, row in enumerate(np.asarray(table))
+        for g in written_groups(table.shape[0])
     ]
-    label = f"Share of each group at each score at the start of {scene.scenario}"
+    of = "each group" if len(series) == table.shape[0] else "some of the groups"
+    label = f"Share of {of} at each score at the start of {scene.scenario}"
     return line_chart(label, "score", series, xTicks={"places": scores, "digits": 0}, fromZero=True)
 
 

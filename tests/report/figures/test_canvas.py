@@ -1,10 +1,11 @@
 """What all figures share."""
 
 import math
+from itertools import pairwise
 
 import pytest
 
-from bisimulator.report.figures.canvas import limits
+from bisimulator.report.figures.canvas import limits, marker_size, written_groups
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,17 @@ def test_without_values_there_is_still_a_range():
 def test_the_range_does_not_reach_beyond_what_is_possible():
     assert limits([0.2, 0.9], [0.5, 0.5], (0.0, 1.0), air=0) == (0, 1)
     assert limits([0.4, 0.6], [0.1, 0.1], (0.0, None), air=0) == pytest.approx((0.3, 0.7))
+
+
+def test_of_many_groups_some_are_written_out_with_the_first_and_the_last():
+    assert written_groups(3) == [1, 2, 3]
+    assert written_groups(12) == list(range(1, 13))
+    for groups in (13, 100, 1234):
+        written = written_groups(groups)
+        assert (len(written), written[0], written[-1]) == (10, 1, groups)
+        assert max(b - a for a, b in pairwise(written)) <= groups / 9 + 1
+
+
+def test_markers_of_few_groups_have_their_size_and_those_of_many_do_not_touch():
+    assert marker_size(4, 10) == 4
+    assert marker_size(4, 100) * 100 <= marker_size(4, 24) * 24

@@ -14,6 +14,7 @@ from bisimulator.report.scenes import Entry
 
 INK, PALE, GRID = "#262626", "#6B6B6B", "#E4E4E4"
 DPI = 150
+_MOST_GROUPS = 12  # that are written out
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -124,6 +125,23 @@ def limits(
     if high - low < 1e-9:
         low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
     return float(low - air * (high - low)), float(high + air * (high - low))
+
+
+def written_groups(groups: int) -> list[int]:
+    """The numbers of groups that there is room to write out: all, or of many some, with the first and the last."""
+    if groups <= _MOST_GROUPS:
+        return list(range(1, groups + 1))
+    return sorted({round(g) for g in np.linspace(1, groups, 10)})
+
+
+def group_axis(axis: Any, groups: int) -> None:
+    axis.set_xticks(written_groups(groups))
+    axis.set_xlabel("group")
+
+
+def marker_size(size: float, groups: int) -> float:
+    """One a group: smaller where they would touch."""
+    return size * min(1.0, 2 * _MOST_GROUPS / groups)
 
 
 def thousands(axis: Any) -> None:

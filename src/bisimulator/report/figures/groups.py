@@ -53,12 +53,12 @@ def _each(axis: Any, scene: Scene, groups: int) -> None:
     for entry in scene.entries:
         mean, half = np.array([entry.result.summary[f"recall_g{g}"] for g in numbers]).T
         canvas.shade(axis, entry, numbers, mean, half)
-        axis.plot(numbers, mean, **canvas.line(entry), marker=entry.style.marker, markersize=4)
+        size = canvas.marker_size(4, groups)
+        axis.plot(numbers, mean, **canvas.line(entry), marker=entry.style.marker, markersize=size)
         ends.append((float(mean[-1]), entry.short, entry.style.colour))
-    axis.set_xticks(numbers)
+    canvas.group_axis(axis, groups)
     axis.set_ylim(0, 1.05)
     axis.set_title("Recall")
-    axis.set_xlabel("group")
     labels.label_ends(axis, [end for end in ends if not np.isnan(end[0])], HEIGHT)
 
 

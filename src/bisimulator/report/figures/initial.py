@@ -59,10 +59,11 @@ def _figure(scenario: str, table: np.ndarray) -> Any:
                 place = np.arange(scores) + width * (g - (groups - 1) / 2)
                 axis.bar(place, share, 0.92 * width, color=colours[g], label=f"group {g + 1}")
         else:
+            written = canvas.written_groups(groups)
+            look = {"marker": "o", "ms": canvas.marker_size(3, groups)}
             for g, share in enumerate(table):
-                axis.plot(
-                    np.arange(scores), share, color=colours[g], marker="o", ms=3, label=f"group {g + 1}"
-                )
+                label = f"group {g + 1}" if g + 1 in written else None
+                axis.plot(np.arange(scores), share, color=colours[g], label=label, **look)
         axis.set_xticks(range(scores))
         axis.set_ylim(bottom=0)
         axis.grid(visible=False, axis="x")

@@ -87,9 +87,9 @@ def _omega(axis: Any, entries: Sequence[Entry], k: int) -> None:
         look = {"color": entry.style.colour, "marker": entry.style.marker}
         for values in omega:
             axis.plot(groups + aside, values, linestyle="none", ms=3.5, mew=0, alpha=0.3, **look)
-        axis.plot(groups + aside, omega.mean(0), **canvas.line(entry), marker=entry.style.marker, ms=6)
+        size = canvas.marker_size(6, groups.size)
+        axis.plot(groups + aside, omega.mean(0), **canvas.line(entry), marker=entry.style.marker, ms=size)
         ends.append((float(omega[:, -1].mean()), entry.short, entry.style.colour))
-    axis.set_xticks(groups)
-    axis.set_xlabel("group")
+    canvas.group_axis(axis, groups.size)
     axis.margins(x=0.12)
     labels.label_ends(axis, ends, HEIGHT)
