@@ -164,6 +164,20 @@ def test_a_single_rule_with_one_seed_is_enough():
     assert "None of the paper's 186 numbers was run here." in " ".join(found.texts[""])
 
 
+def test_of_many_groups_some_are_shown_and_settings_are_told():
+    many = made_up(method="ppo-bisimulator", recalls=np.linspace(1, 0.5, 100), settings={"groups": 100})
+    text = page([many])
+    assert "Settings of its own: groups 100." in text
+    assert "10 of 100 groups." in text
+    assert '"group 100"' in text
+    assert '"group 2"' not in text
+
+
+def test_settings_that_differ_between_jobs_are_not_told_of_the_scenario():
+    results = [made_up(settings={"population": 50}), made_up(method="dqn")]
+    assert "Settings of its own" not in page(results)
+
+
 def test_a_full_report_stays_small():
     """Eleven methods with 40 evaluations; the paper has four scenarios, so a quarter of 3 MB each."""
     methods = [name for name in registry.METHODS if name not in ("reject-all", "threshold")][:11]

@@ -135,8 +135,8 @@ def recalls(scene: Scene) -> Chart:
         mean, half = zip(*pairs, strict=True)
         series.append({"method": entry.key, "x": groups, "y": plain_list(mean), "half": plain_list(half)})
     label = f"Recall of each group in {scene.scenario}, a line a method"
-    places = written_groups(len(groups))
-    return line_chart(label, "group", series, xTicks={"places": places, "digits": 0}, fromZero=True)
+    ticks = {"places": written_groups(len(groups)), "digits": 0}
+    return line_chart(label, "group", series, xTicks=ticks, yBounds=bounds("recall"), fromZero=True)
 
 
 def initial(scene: Scene) -> Chart:

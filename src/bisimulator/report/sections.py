@@ -10,6 +10,7 @@ from bisimulator import registry
 from bisimulator.report import charts, findings, statistics, tables
 from bisimulator.report.columns import DIGITS, heading, printed, short_title
 from bisimulator.report.figures.approvals import what
+from bisimulator.report.figures.canvas import written_groups
 from bisimulator.report.figures.groups import MANY
 from bisimulator.report.scenes import Entry, Scene
 from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, compare_scene
@@ -47,7 +48,7 @@ def section(scene: Scene, identity: str, collected: ChartList) -> dict[str, Any]
     return {
         "id": identity,
         "name": scene.scenario,
-        "summary": registry.lookup("environment", scene.scenario).summary,
+        "summary": _about(scene),
         "found": findings.of_scene(scene),
         "methods": methods,
         "heads": grid.head[1:],
@@ -133,21 +134,34 @@ def _statistics_table(scene: Scene) -> dict[str, Any] | None:
     return {"title": "Interquartile means", "note": note, "heads": heads, "rows": rows}
 
 
+def _about(scene: Scene) -> str:
+    """What the scenario is, and which settings all of its jobs have instead of the paper's."""
+    about: str = registry.lookup("environment", scene.scenario).summary
+    first, *others = (entry.result.spec.settings for entry in scene.entries)
+    if not first or any(settings != first for settings in others):
+        return about
+    shown = [f"{k} {v}" if isinstance(v, int | float) else k for k, v in first.items()]
+    return f"{about}. Settings of its own: {', '.join(shown)}."
+
+
 def _omega_table(scene: Scene) -> dict[str, Any] | None:
     """What the observation dynamics became, a row a method and group."""
-    names = scene.entries[0].result.spec.make_env().scenario.omega_names
+    env = scene.entries[0].result.spec.make_env()
+    names, groups = env.scenario.omega_names, written_groups(env.num_groups)
     rows = []
     for entry in scene.entries:
-        for g, row in enumerate(entry.omega.mean(0) if entry.omega is not None else ()):
-            cells = [number_cell(f"{value:.{DIGITS}f}", float(value)) for value in row]
-            rows.append(
-                {"key": entry.key, "cells": [text_cell(entry.label), number_cell(str(g + 1), g + 1), *cells]}
-            )
+        if entry.omega is None:
+            continue
+        for g in groups:
+            values = entry.omega.mean(0)[g - 1]
+            cells = [number_cell(str(g), g), *(number_cell(f"{x:.{DIGITS}f}", float(x)) for x in values)]
+            rows.append({"key": entry.key, "cells": [text_cell(entry.label), *cells]})
     if not rows:
         return None
+    some = f" {len(groups)} of {env.num_groups} groups." if len(groups) < env.num_groups else ""
     return {
         "title": "Learned observation dynamics (omega)",
-        "note": "Mean over seeds; 1 leaves the observation as it is.",
+        "note": f"Mean over seeds; 1 leaves the observation as it is.{some}",
         "heads": ["method", "group", *(name.replace("_", " ") for name in names)],
         "rows": rows,
     }
