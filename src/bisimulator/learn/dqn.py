@@ -95,7 +95,8 @@ class DQN:
 
         def one(key: Key[Array, ""]) -> tuple:
             k_run, k_q, k_method, k_copies = jax.random.split(key, 4)
-            q = make_mlp(k_q, size, c.hidden, env.num_actions, 1.0, c.input_scale, groups=env.num_groups)
+            # without `groups`: with codes instead of weights Q-learning does not tell a hundred groups apart
+            q = make_mlp(k_q, size, c.hidden, env.num_actions, 1.0, c.input_scale)
             optimiser = self.optimiser().init(q)
             return k_run, Theta(q, q), optimiser, self.method.init(k_method, env, c.num_envs), k_copies
 
