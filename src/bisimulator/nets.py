@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import equinox as eqx
 import jax
@@ -46,11 +47,14 @@ def _affine(x: Float[Array, "... I"], w: Float[Array, "I O"], b: Float[Array, "O
     return out + jnp.broadcast_to(b, out.shape)
 
 
+@cache  # a network is traced, or called, more than once
 def _codes(groups: int, width: int) -> Float[np.ndarray, "G W"]:
     """What the weights of a first layer's one-hot entries would be at the start: orthogonal, of length sqrt(2)."""
     drawn = np.random.default_rng(0).normal(size=(max(groups, width), min(groups, width)))
     q = np.linalg.qr(drawn)[0]
-    return (2**0.5 * (q if groups > width else q.T)).astype(np.float32)
+    codes = (2**0.5 * (q if groups > width else q.T)).astype(np.float32)
+    codes.setflags(write=False)
+    return codes
 
 
 def make_mlp(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bisimulator import published, registry
 from bisimulator.core import Metric
@@ -26,14 +26,15 @@ def paper_columns(scenario: str) -> list[str]:
 def table_columns(scenario: str, known: Sequence[str]) -> list[str]:
     """The metrics of the paper's table; a few that all have where there is none, or where it leaves groups out."""
     paper = paper_columns(scenario)
-    named = _recalls(paper)
-    if paper and (not named or named == _recalls(known)):
+    named = group_recalls(paper)
+    if paper and (not named or named == group_recalls(known)):
         return paper
     return [metric for metric in HEADLINES if metric in known]
 
 
-def _recalls(columns: Sequence[str]) -> set[str]:
-    return {column for column in columns if re.fullmatch(r"recall_g\d+", column)}
+def group_recalls(columns: Iterable[str]) -> list[str]:
+    """Those that are the recall of one group, in the order of groups."""
+    return sorted((c for c in columns if re.fullmatch(r"recall_g\d+", c)), key=lambda c: int(c[8:]))
 
 
 def published_name(method: str) -> str:
@@ -41,9 +42,14 @@ def published_name(method: str) -> str:
     return getattr(registry.lookup("method", method), "published", "")
 
 
+def published_row(spec: Spec) -> dict[str, published.Published]:
+    """The row that the paper has for a job's scenario and method, whatever the job's settings."""
+    return published.row(spec.scenario, published_name(spec.method))
+
+
 def paper_row(spec: Spec) -> dict[str, published.Published]:
     """A job's row in the paper; nothing where the scenario's settings are not the paper's."""
-    return {} if spec.settings else published.row(spec.scenario, published_name(spec.method))
+    return {} if spec.settings else published_row(spec)
 
 
 def title(column: str) -> str:

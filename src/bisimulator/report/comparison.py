@@ -12,7 +12,6 @@ from jaxtyping import Float
 from rich.console import Console
 from rich.table import Table
 
-from bisimulator import published
 from bisimulator.core import Env
 from bisimulator.experiments import files
 from bisimulator.experiments.run import (
@@ -80,7 +79,7 @@ def paper_table(results: Sequence[Result]) -> Table:
     table = plain_table(title, ["method", ""], titles)
     best = {metric: columns.best_range(metric, [s[metric][0] for s in summaries]) for metric in metrics}
     for result, ours in zip(results, summaries, strict=True):
-        paper = _published(result)
+        paper = columns.published_row(result.spec)
         cells = [_cell(ours[m], best[m]) for m in metrics]
         table.add_row(result.spec.method, "here", *cells)
         if paper:
@@ -101,7 +100,7 @@ def markdown_table(results: Sequence[Result]) -> str:
         "| --- |" + " --- |" * len(metrics),
     ]
     for result in results:
-        ours, paper = result.summary, _published(result)
+        ours, paper = result.summary, columns.published_row(result.spec)
         cells = [number(*ours[m]) + (f" / {number(*paper[m])}" if m in paper else "") for m in metrics]
         lines.append(f"| {result.spec.method} | " + " | ".join(cells) + " |")
     if _other_settings(results):
@@ -109,13 +108,9 @@ def markdown_table(results: Sequence[Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _published(result: Result) -> dict[str, published.Published]:
-    return published.row(result.spec.scenario, columns.published_name(result.spec.method))
-
-
 def _other_settings(results: Sequence[Result]) -> bool:
     """Whether published rows are shown that hold for other settings."""
-    return any(result.spec.settings and _published(result) for result in results)
+    return any(result.spec.settings and columns.published_row(result.spec) for result in results)
 
 
 def _columns(result: Result) -> list[str]:

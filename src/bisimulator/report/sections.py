@@ -152,9 +152,10 @@ def _omega_table(scene: Scene) -> dict[str, Any] | None:
     for entry in scene.entries:
         if entry.omega is None:
             continue
+        means = entry.omega.mean(0)
         for g in groups:
-            values = entry.omega.mean(0)[g - 1]
-            cells = [number_cell(str(g), g), *(number_cell(f"{x:.{DIGITS}f}", float(x)) for x in values)]
+            values = [number_cell(f"{x:.{DIGITS}f}", float(x)) for x in means[g - 1]]
+            cells = [number_cell(str(g), g), *values]
             rows.append({"key": entry.key, "cells": [text_cell(entry.label), *cells]})
     if not rows:
         return None

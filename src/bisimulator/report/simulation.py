@@ -26,12 +26,8 @@ PER_GROUP = {
     "return": "return/person",
     "social_burden": "social burden",
 }
-HEADLINES = (
-    "average_return",
-    "credit_gap",
-    "recall_mean",
-    "recall_gap",
-)  # where the paper has no table of its own
+# where the paper has no table of its own
+HEADLINES = ("average_return", "credit_gap", "recall_mean", "recall_gap")
 OTHER_SETTINGS = "The paper's rows hold for the paper's parameters; yours differ."
 
 

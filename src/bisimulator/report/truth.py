@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from bisimulator.core import Env, make
 from bisimulator.envs.bins import labels
 from bisimulator.exact.certificate import HORIZONS, SIGNALS, Certificate
 from bisimulator.exact.frontier import Frontier, frontier
+from bisimulator.report.columns import group_recalls
 from bisimulator.report.simulation import Summary, number, plain_table
 
 Array = NDArray[np.float64]
@@ -53,8 +53,7 @@ class MethodPoint:
     ) -> MethodPoint:
         """From metric -> (mean, half width), as `Evaluation.summary` and the summary of a run give it."""
         means = {metric: mean for metric, (mean, _) in summary.items()}
-        groups = sorted(int(metric[8:]) for metric in means if re.fullmatch(r"recall_g\d+", metric))
-        recalls = tuple(means[f"recall_g{g}"] for g in groups)
+        recalls = tuple(means[metric] for metric in group_recalls(means))
         gaps = means.get("recall_gap"), means.get("credit_gap")
         return cls(method, means["average_return"], recalls, *gaps, source, rounding)
 
