@@ -1,0 +1,179 @@
+"""A few pinned numbers of every solver, method, scenario and exact tool.
+
+Whoever changes a number changes what stored jobs mean. So these tests fail until the store's version is raised
+(`VERSION` in `experiments/spec.py`) and the numbers are written anew: `make golden`.
+"""
+
+import json
+import os
+from functools import cache
+from itertools import cycle, islice
+from pathlib import Path
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+
+import bisimulator
+from bisimulator import registry
+from bisimulator.adapters import gymnasium_id
+from bisimulator.evaluation import mean_and_interval
+from bisimulator.experiments.run import run
+from bisimulator.experiments.spec import VERSION, make_spec
+from bisimulator.learn import trainer
+from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.policies import Rule
+from tests.probes import all_seeds
+from tests.small import HORIZON, POPULATION, tiny, train_and_check
+
+FILE = Path(__file__).with_name("numbers.json")
+WRITE = bool(os.environ.get("BISIMULATOR_WRITE_GOLDEN"))
+
+RULES = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), Rule)]
+LEARNED = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), LearnedMethod)]
+LENDING = [name for name in registry.ENVIRONMENTS if name.startswith("lending")]
+MANY_GROUPS = {"groups": 40}
+JOBS = [*((name, {}) for name in registry.ENVIRONMENTS), ("lending", MANY_GROUPS)]
+
+
+@cache
+def stored():
+    return json.loads(FILE.read_text())
+
+
+def pinned(case, numbers):
+    """The numbers of a case must be the stored ones; with BISIMULATOR_WRITE_GOLDEN set they become them."""
+    found = [float(f"{number:.7g}") for number in np.ravel(numbers)]
+    assert np.isfinite(found).all()
+    if WRITE:
+        known = stored() if FILE.exists() else {"version": VERSION, "numbers": {}}
+        if known["version"] != VERSION:
+            known = {"version": VERSION, "numbers": {}}
+        known["numbers"][case] = found
+        FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+        stored.cache_clear()
+        return
+    assert stored()["version"] == VERSION, (
+        "the store's version was raised; write the numbers anew: make golden"
+    )
+    assert case in stored()["numbers"], f"{case} has no numbers yet; write them: make golden"
+    assert found == pytest.approx(stored()["numbers"][case], rel=2e-4, abs=1e-6), (
+        f"{case}: numbers have changed; if that is meant, raise VERSION and write them anew: make golden"
+    )
+
+
+def each_once(methods):
+    """Every method and every environment in at least one pair."""
+    length = max(len(methods), len(registry.ENVIRONMENTS))
+    return list(islice(zip(cycle(methods), cycle(registry.ENVIRONMENTS), strict=False), length))
+
+
+def size(tree):
+    leaves = [np.asarray(x) for x in jax.tree.leaves(tree) if np.issubdtype(x.dtype, np.floating)]
+    return sum(float(np.abs(x.astype(np.float64)).sum()) for x in leaves)
+
+
+TRAININGS = [
+    *((name, scenario, {}) for name, scenario in each_once(LEARNED)),
+    *((name, "lending", MANY_GROUPS) for name in ("ppo", "dqn", "ppo-bisimulator")),
+]
+
+
+@pytest.mark.parametrize(("name", "scenario", "settings"), TRAININGS)
+def test_training(name, scenario, settings):
+    env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON, **settings)
+    solver, training, progress = train_and_check(name, env)
+    theta, method = all_seeds(training)
+    learned = trainer.describe(solver, training)
+    groups = "".join(f" {key}={value}" for key, value in settings.items())
+    pinned(
+        f"train {name} {scenario}{groups}",
+        [
+            size(solver.policy(theta)),
+            size(theta),
+            size(method),
+            size(learned),
+            progress.loss,
+            *progress.recall[:3],
+        ],
+    )
+
+
+@pytest.mark.parametrize("scenario", ["lending", "college"])
+@pytest.mark.parametrize("name", RULES)
+def test_rule(name, scenario, tmp_path):
+    spec = make_spec(
+        scenario,
+        name,
+        seeds=2,
+        episodes=2,
+        settings={"population": 40, "horizon": 200 if scenario == "lending" else 60},
+    )
+    pinned(f"rule {name} {scenario}", headlines(run(spec, tmp_path)))
+
+
+@pytest.mark.parametrize(("scenario", "settings"), JOBS)
+def test_job(scenario, settings, tmp_path):
+    """A whole job: trained, with learning curves, evaluated."""
+    method = registry.lookup("method", "ppo")
+    solver = tiny(trainer.SOLVERS[method.solver][1]())
+    spec = make_spec(
+        scenario,
+        "ppo",
+        solver=solver,
+        steps=4 * solver.batch,
+        seeds=2,
+        episodes=2,
+        curve_every=2 * solver.batch,
+        curve_episodes=1,
+        greedy=False,
+        settings={"population": 30, "horizon": 50, **settings},
+    )
+    result = run(spec, tmp_path)
+    curves = [result.curves.values["average_return"].sum(), result.curves.values["approval_rate_mean"].sum()]
+    pinned(f"job {scenario} {settings or ''}".strip(), [*headlines(result), *curves])
+
+
+def headlines(result):
+    wanted = ("average_return", "approval_rate_mean", "credit_gap", "social_burden_mean")
+    means = {name: mean_and_interval(values)[0] for name, values in result.columns.items()}
+    return [means[name] for name in wanted if name in means and np.isfinite(means[name])]
+
+
+@pytest.mark.parametrize("scenario", registry.ENVIRONMENTS)
+def test_gymnasium_episode(scenario):
+    env = gymnasium.make(gymnasium_id(scenario), population=30, horizon=40)
+    obs, _ = env.reset(seed=3)
+    rewards, seen, over = 0.0, obs.sum(), False
+    t = 0
+    while not over:
+        obs, reward, terminated, truncated, info = env.step(int(t % 3 > 0))
+        rewards, seen, t, over = rewards + reward, seen + obs.sum(), t + 1, terminated or truncated
+    pinned(
+        f"gymnasium {scenario}",
+        [rewards, seen, t, info["outcome"]["true_scores"].sum(), info["outcome"]["counts"].sum()],
+    )
+
+
+@pytest.mark.parametrize("scenario", LENDING)
+def test_exact(scenario):
+    env = bisimulator.make(scenario, population=20, horizon=100)
+    groups, scores = env.num_groups, env.params.num_scores
+    table = np.tile(np.linspace(0.1, 1.0, scores), (groups, 1))
+    exact = bisimulator.exact.expect(env, table)
+    certificate = bisimulator.certify(env, table)
+    main = certificate.view("reward", "episode")
+    best = bisimulator.frontier(env, "min-recall", levels=[0.9])
+    pinned(
+        f"exact {scenario}",
+        [
+            exact.average_return,
+            exact.recall_gap,
+            exact.credit_gap,
+            main.gap,
+            main.bound,
+            best.upper_bound[0],
+            best.stationary_value[0],
+        ],
+    )

@@ -1,0 +1,68 @@
+"""Trainings of a second, and what must hold after any of them."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bisimulator import registry
+from bisimulator.learn import trainer
+from tests.probes import all_seeds
+
+POPULATION, HORIZON, SEEDS = 6, 10, (0, 1)
+# what makes a training small, where a configuration has such a field
+TINY = {
+    "num_envs": 2,
+    "rollout": 4,
+    "minibatch": 4,
+    "epochs": 1,
+    "capacity": 16,
+    "hidden": (4,),
+    "psi_hidden": (4,),
+    "psi_first_steps": 1,
+    "psi_steps": 1,
+    "psi_minibatch": 8,
+    "dynamics_at": (0.5,),
+}
+
+
+def tiny(config):
+    fields = {f.name for f in dataclasses.fields(config)}
+    small = {name: value for name, value in TINY.items() if name in fields}
+    if getattr(config, "dynamics_steps", 0):  # 0 stays 0: it says that the reward alone is learned
+        small["dynamics_steps"] = 2
+    return dataclasses.replace(config, **small)
+
+
+def tiny_solver(name, env, updates=4):
+    entry = registry.lookup("method", name)
+    solver_config = tiny(trainer.SOLVERS[entry.solver][1]())
+    return trainer.make_solver(entry, env, updates * solver_config.batch, solver_config, tiny(entry.config))
+
+
+def train_and_check(name, env):
+    """Train a method for four updates; everything that holds for every method is asserted.
+
+    Returns the solver, the training, and the last progress report.
+    """
+    solver, reports = tiny_solver(name, env), []
+    training = trainer.train(env, solver, SEEDS, on_progress=reports.append)
+    assert reports[-1].update == solver.updates == 4
+    assert len(reports[-1].recall) == env.num_groups
+    theta, method = all_seeds(training)
+    for leaf in jax.tree.leaves((theta, method)):
+        assert leaf.shape[0] == len(SEEDS)
+        assert np.isfinite(leaf).all()
+    start, _ = all_seeds(trainer.init(env, solver, SEEDS))
+    moved = jax.tree.map(lambda a, b: bool((a != b).any()), solver.policy(theta), solver.policy(start))
+    assert all(jax.tree.leaves(moved))
+    network = solver.policy(jax.tree.map(lambda x: x[0], theta))
+    assert network(jnp.zeros((3, env.observation_size))).shape == (3, env.num_actions)
+    omega = jax.vmap(solver.method.observe_params, in_axes=(0, None), axis_size=2)(method, env.params).omega
+    assert omega.shape == (len(SEEDS), *env.params.omega.shape)
+    low, high = env.omega_bounds
+    assert low <= float(omega.min()) <= float(omega.max()) <= high
+    for value in trainer.describe(solver, training).values():
+        assert value.shape[0] == len(SEEDS)
+    return solver, training, reports[-1]
