@@ -21,8 +21,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from bisimulator.experiments import checkpoint
-from bisimulator.experiments.locking import is_held
+from bisimulator.jobs import _checkpoint as checkpoint
+from bisimulator.jobs._lock import is_held
 
 COMMAND = (
     "reproduce --quick --scenario lending --methods ppo,ppo-bisimulator-reward,ppo-bisimulator,dqn,max-util"
@@ -30,9 +30,9 @@ COMMAND = (
 # the command itself, with checkpoints and chunks as short as asked for, so that many kills find something new to break
 _CHILD = """
 import sys
-from bisimulator.learn import trainer
+from bisimulator.solvers import trainer
 trainer.CHECKPOINT_SECONDS = trainer._SECONDS_PER_CHUNK = float(sys.argv[1])
-from bisimulator.cli import main
+from bisimulator.cli.app import main
 sys.exit(main(sys.argv[2:]))
 """
 _DIFFERS = "timing.json"  # says how long a job took

@@ -25,8 +25,8 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 import bisimulator
+from bisimulator import files
 from bisimulator.adapters.sb3 import BisimulatorCallback, BisimulatorVecEnv, StretchedInputs, as_policy
-from bisimulator.experiments import files
 
 EPISODES = 5
 COLUMNS = ("average_return", "credit_gap", "recall_g1", "recall_g2", "recall_gap")
@@ -42,7 +42,7 @@ def actor_critic(**more: Any) -> dict[str, Any]:
 
 
 def value_based(**more: Any) -> dict[str, Any]:
-    """The paper's hyperparameters, as `bisimulator.learn.dqn`: 64 decisions, then 4 gradient steps."""
+    """The paper's hyperparameters, as `bisimulator.solvers.dqn`: 64 decisions, then 4 gradient steps."""
     return {
         "policy_kwargs": {**STRETCHED, "net_arch": [256], "activation_fn": torch.nn.Tanh},
         "learning_rate": annealed(5e-5),

@@ -23,11 +23,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 import bisimulator
 from bisimulator import registry
-from bisimulator.experiments.curves import Recorder
-from bisimulator.experiments.spec import make_spec
-from bisimulator.learn import trainer
-from bisimulator.learn.parts import MapParts, on_all_cores
-from bisimulator.learn.ppo import PPOConfig
+from bisimulator.jobs.learning_curves import Recorder
+from bisimulator.jobs.spec import make_spec
+from bisimulator.solvers import trainer
+from bisimulator.solvers._shards import MapShards, on_all_cores
+from bisimulator.solvers.ppo import PPOConfig
 
 STEPS = 400_000  # of a whole training
 BASELINES = {"r-ppo": "<= 2", "a-ppo": "<= 2", "lag-ppo": "<= 2", "elbert": "<= 3"}
@@ -48,26 +48,26 @@ QUICK = Size(seeds=2, rounds=1, seconds=0.0, adapt_rounds=1, candidates=2)
 class Ours:
     """A training as `trainer.train` does it, without progress and checkpoints."""
 
-    def __init__(self, method: str, size: Size, over_parts: MapParts, **settings: Any):
+    def __init__(self, method: str, size: Size, map_shards: MapShards, **settings: Any):
         entry, env = registry.lookup("method", method), bisimulator.make("lending", **settings)
         config = entry.config
         if size.candidates and getattr(config, "dynamics_steps", 0):
             config = dataclasses.replace(config, dynamics_steps=size.candidates)
         self.solver = trainer.make_solver(entry, env, STEPS, config=config)
-        self.env, self.over_parts, self.seeds = env, over_parts, size.seeds
+        self.env, self.map_shards, self.seeds = env, map_shards, size.seeds
         self.parts = jax.block_until_ready(trainer.init(env, self.solver, tuple(range(size.seeds))))
 
     def run(self, updates: int) -> int:
         """Train; says how many environment steps of all seeds together it was."""
         one = partial(trainer._advance, self.solver, self.env.scenario, self.env.params, count=updates)
-        self.parts = tuple(part for part, _ in self.over_parts(one, self.parts))
+        self.parts = tuple(part for part, _ in self.map_shards(one, self.parts))
         return updates * self.solver.config.batch * self.seeds
 
     def adapt(self) -> None:
         """One improvement of omega, for all seeds."""
         horizon = int(self.env.params.horizon)
         one = partial(trainer._adapt, self.solver, self.env.scenario, self.env.params, horizon=horizon)
-        self.parts = self.over_parts(one, self.parts)
+        self.parts = self.map_shards(one, self.parts)
 
 
 class Curve:
@@ -154,8 +154,8 @@ def rates(contestants: dict[str, Any], size: Size) -> dict[str, tuple[float, flo
 
 def main(size: Size) -> None:
     threads = sorted({1, torch.get_num_threads()})
-    with on_all_cores() as over_parts:
-        ours = partial(Ours, size=size, over_parts=over_parts)
+    with on_all_cores() as map_shards:
+        ours = partial(Ours, size=size, map_shards=map_shards)
         full = ours("ppo-bisimulator")
         contestants = {
             "ppo": ours("ppo"),

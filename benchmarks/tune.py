@@ -19,9 +19,9 @@ from pathlib import Path
 
 from bisimulator import make, published, registry
 from bisimulator.evaluation import mean_and_interval, metric_columns
-from bisimulator.experiments.files import write_csv
-from bisimulator.learn import trainer
-from bisimulator.learn.evaluating import evaluate_training
+from bisimulator.files import write_csv
+from bisimulator.solvers import trainer
+from bisimulator.solvers.evaluator import evaluate_training
 
 TABLE = Path(__file__).parent / "tuning.csv"
 SEEDS = (100, 101, 102, 103)

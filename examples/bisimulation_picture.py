@@ -22,7 +22,7 @@ from scipy.linalg import block_diag
 import bisimulator
 from bisimulator import exact
 from bisimulator.exact.certificate import View
-from bisimulator.exact.chain import visit_matrix
+from bisimulator.exact.chain import person_chain, visit_matrix
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 GAMMA = 0.99  # from one visit of a person to the next
@@ -53,12 +53,12 @@ def look(env: bisimulator.Env, name: str, levels: tuple[int, int]) -> Seen:
     """The metric from its definition, and the certificate, which is made of it."""
     p = env.params
     accept = (np.arange(p.num_scores) >= np.array(levels)[:, None]).astype(float)
-    chance = np.asarray(p.chance, float)
-    gain, loss = map(float, p.stakes)
+    chance = np.asarray(p.qualified_probs, float)
+    gain, loss = map(float, p.accept_rewards)
     reward = accept * (chance * gain + (1 - chance) * loss)
     groups = np.repeat([1, 2], p.num_scores)
     metric = exact.bisimulation_metric(
-        block_diag(*visit_matrix(accept, chance, p)), reward.ravel(), GAMMA, groups=groups
+        block_diag(*visit_matrix(accept, person_chain(env))[0]), reward.ravel(), GAMMA, groups=groups
     )
     certificate = bisimulator.certify(env, accept, gamma=GAMMA)
     episode = [certificate.view(signal, "episode") for signal in ("reward", "loans")]

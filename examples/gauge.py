@@ -21,8 +21,8 @@ import numpy as np
 import bisimulator
 from bisimulator import registry
 from bisimulator.exact import chain
-from bisimulator.experiments.run import run
-from bisimulator.experiments.spec import make_spec
+from bisimulator.jobs.run import run
+from bisimulator.jobs.spec import make_spec
 
 FIGURE = Path(__file__).parents[1] / "docs" / "images" / "gauge.png"
 METHOD = "ppo-bisimulator-reward"

@@ -6,7 +6,7 @@ import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bisimulator.experiments.run import use_compilation_cache
+from bisimulator.jobs.run import use_compilation_cache
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Compiling is most of the tests' time. The numbers mean the same; how fast they come is for benchmarks/ to say.

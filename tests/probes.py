@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from bisimulator.core import Crowd, Env, Scenario, Step
+from bisimulator.core import Env, Scenario, Snapshot, Step
 
 CONSTANT, OBSERVATION, ACTION, MATCHING, TWO_STEP, TERMINATED, TRUNCATED = range(7)
 
@@ -27,6 +27,9 @@ class Params(eqx.Module):
     num_groups: int = eqx.field(static=True, default=1)
     num_scores: int = eqx.field(static=True, default=2)
     observation_size: int = eqx.field(static=True, default=2)
+    group_names: tuple[str, ...] = eqx.field(static=True, default=())
+    score_edges: tuple[float, ...] = eqx.field(static=True, default=())
+    omega_scale: float = eqx.field(static=True, default=1.0)
 
 
 class State(eqx.Module):
@@ -78,9 +81,9 @@ def observe(state: State, params: Params) -> Float[Array, "2"]:
     return jnp.stack([state.signal, jnp.ones_like(state.signal)])
 
 
-def crowd(state: State) -> Crowd:
+def snapshot(state: State) -> Snapshot:
     score = (state.signal > 0).astype(jnp.float32).reshape(1)
-    return Crowd(jnp.zeros(1, jnp.int32), score, score)
+    return Snapshot(jnp.zeros(1, jnp.int32), score, score)
 
 
 PROBES = Scenario(
@@ -89,7 +92,7 @@ PROBES = Scenario(
     reset=reset,
     step=step,
     observe=observe,
-    crowd=crowd,
+    snapshot=snapshot,
     omega_names=("nothing",),
     omega_bounds=(0.0, 9.0),
 )
@@ -136,6 +139,9 @@ class CartParams(eqx.Module):
     num_groups: int = eqx.field(static=True, default=1)
     num_scores: int = eqx.field(static=True, default=2)
     observation_size: int = eqx.field(static=True, default=5)
+    group_names: tuple[str, ...] = eqx.field(static=True, default=())
+    score_edges: tuple[float, ...] = eqx.field(static=True, default=())
+    omega_scale: float = eqx.field(static=True, default=1.0)
 
 
 class CartState(eqx.Module):
@@ -184,8 +190,8 @@ def observe_cart(state: CartState, params: CartParams) -> Float[Array, "5"]:
     return jnp.stack([x, jnp.ones_like(x), speed, theta, turning])
 
 
-def crowd_cart(state: CartState) -> Crowd:
-    return Crowd(jnp.zeros(1, jnp.int32), jnp.zeros(1), jnp.zeros(1))
+def snapshot_cart(state: CartState) -> Snapshot:
+    return Snapshot(jnp.zeros(1, jnp.int32), jnp.zeros(1), jnp.zeros(1))
 
 
 CART_POLE = Scenario(
@@ -194,7 +200,7 @@ CART_POLE = Scenario(
     reset=reset_cart,
     step=step_cart,
     observe=observe_cart,
-    crowd=crowd_cart,
+    snapshot=snapshot_cart,
     omega_names=("nothing",),
     omega_bounds=(0.0, 9.0),
     action_names=("left", "right"),

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bisimulator import registry
-from bisimulator.learn import trainer
+from bisimulator.solvers import trainer
 from tests.probes import all_seeds
 
 POPULATION, HORIZON, SEEDS = 6, 10, (0, 1)

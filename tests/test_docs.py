@@ -42,8 +42,8 @@ def understood():
     def only_parsed(command):
         @functools.wraps(command)
         def look(**options):
-            known = dict.fromkeys(("methods", "policies", "name"), registry.METHODS)
-            for option, names in {**known, "scenario": registry.ENVIRONMENTS}.items():
+            known = dict.fromkeys(("methods", "policies", "name"), registry.names("method"))
+            for option, names in {**known, "scenario": registry.names("environment")}.items():
                 given = options.get(option) or ()
                 assert set(given.split(",") if isinstance(given, str) else given) <= set(names)
 
@@ -95,14 +95,14 @@ def test_the_readmes_table_is_what_the_code_computes():
 
 def test_the_readme_links_every_metric():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"docs/metrics/{name}.md" in readme for name in registry.METRICS)
+    assert all(f"docs/metrics/{name}.md" in readme for name in registry.names("metric"))
 
 
 def test_every_method_has_a_page_that_the_readme_links():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
     described = "".join(page.read_text(encoding="utf-8") for page in pages)
-    assert all(f"`{name}`" in described for name in registry.METHODS)
+    assert all(f"`{name}`" in described for name in registry.names("method"))
     assert all(f"docs/methods/{page.name}" in readme for page in pages)
 
 
@@ -151,7 +151,7 @@ def test_method_pages_say_what_the_options_are_here(page):
 def test_every_method_has_its_rows_on_a_page():
     text = "".join(page.read_text(encoding="utf-8") for page in METHOD_PAGES)
     named = [name for names in re.findall(r"<!-- results:begin (.*?) -->", text) for name in names.split()]
-    assert sorted(named) == sorted(registry.METHODS)
+    assert sorted(named) == sorted(registry.names("method"))
 
 
 def test_results_and_grids_are_filled_in(fill, tmp_path):

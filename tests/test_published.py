@@ -45,10 +45,10 @@ def test_rows_and_methods_keep_the_papers_order():
 
 
 def test_scenarios_are_registered_and_metrics_are_those_of_evaluate():
-    for scenario in registry.ENVIRONMENTS:
+    for scenario in registry.names("environment"):
         env = bisimulator.make(scenario)
         nothing = outcome(np.zeros((env.num_groups, env.params.num_scores)))
         names = {metric for name, _, metric in published.results() if name == scenario}
         assert names <= set(metric_columns(env, nothing))
-    of_the_paper = set(registry.ENVIRONMENTS) - {"lending-us-2003"}
+    of_the_paper = set(registry.names("environment")) - {"lending-us-2003"}
     assert {scenario for scenario, _, _ in published.results()} == of_the_paper

@@ -2,15 +2,16 @@
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 from bisimulator import registry
 
 
-@pytest.mark.parametrize("kind", registry.KINDS)
+@pytest.mark.parametrize("kind", get_args(registry.Kind))
 def test_every_name_is_lower_case_and_leads_to_something_with_one_line_about_it(kind):
-    for name in registry.KINDS[kind]:
+    for name in registry.names(kind):
         assert name == name.lower().replace("_", "-")
         summary = registry.lookup(kind, name).summary
         assert summary
@@ -20,11 +21,11 @@ def test_every_name_is_lower_case_and_leads_to_something_with_one_line_about_it(
 def test_an_unknown_name_gets_close_ones_and_all():
     with pytest.raises(ValueError, match=r"Unknown environment 'lendng'\. Did you mean 'lending'") as raised:
         registry.lookup("environment", "lendng")
-    assert all(name in str(raised.value) for name in registry.ENVIRONMENTS)
+    assert all(name in str(raised.value) for name in registry.names("environment"))
 
 
 def test_metrics_are_registered_under_their_own_names():
-    for name in registry.METRICS:
+    for name in registry.names("metric"):
         assert registry.lookup("metric", name).name == name.replace("-", "_")
 
 

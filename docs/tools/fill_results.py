@@ -17,8 +17,8 @@ from math import nan
 from pathlib import Path
 
 from bisimulator import published, registry
-from bisimulator.experiments.files import write_bytes
-from bisimulator.report.columns import printed, short_title
+from bisimulator.files import write_bytes
+from bisimulator.report._table_columns import printed, short_title
 from bisimulator.report.tables import Grid, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def filled(text: str, tables: Path = TABLES, tuning: Path = TUNING) -> str:
 def results(methods: Sequence[str], tables: Path) -> str:
     """A table a scenario, with two lines a method: here, and in the paper."""
     parts = []
-    for scenario in registry.ENVIRONMENTS:
+    for scenario in registry.names("environment"):
         rows = [row for row in _read(tables / f"{scenario}.csv") if row["registered_as"] in methods]
         if rows:
             parts.append(f"**{scenario}**\n\n{markdown(_here_and_published(rows), numbers_from=2)}")
@@ -86,7 +86,7 @@ def _here_and_published(rows: Sequence[Row]) -> Grid:
 def grid(methods: Sequence[str], tuning: Path) -> str:
     """A table a scenario, with a line a configuration, and the published row under it."""
     parts = []
-    for scenario in registry.ENVIRONMENTS:
+    for scenario in registry.names("environment"):
         rows = [row for row in _read(tuning) if row["scenario"] == scenario and row["method"] in methods]
         if rows:
             parts.append(f"**{scenario}**\n\n{markdown(_tried(scenario, rows))}")

@@ -13,9 +13,9 @@ __all__ = ["Env", "Evaluation", "Population", "certify", "evaluate", "exact", "f
 
 # imported when asked for, because numba is slow to import
 _LATER = {
-    "certify": "bisimulator.certifying",
+    "certify": "bisimulator.evaluation.certify",
     "frontier": "bisimulator.exact.frontier",
-    "Population": "bisimulator.envs.population",
+    "Population": "bisimulator.people.population",
 }
 
 

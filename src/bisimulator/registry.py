@@ -1,59 +1,118 @@
-"""What can be asked for by name. Adding an environment, a method or a metric is one line here.
+"""Everything that can be asked for by name: environments, methods and metrics.
 
-Names map to "module:OBJECT" and are imported when asked for, so listing them costs nothing.
+Built-in names map to "module:OBJECT" and are imported on first use, so that listing them costs nothing. Other packages
+add their own through entry points (groups `bisimulator.environments`, `.methods` and `.metrics`), and programs through
+`register`.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Literal, TypeAlias, get_args
 
 from bisimulator.errors import check_known
 
-ENVIRONMENTS = {
-    "lending": "bisimulator.envs.lending:LENDING",
-    "lending-conscientiousness": "bisimulator.envs.lending:LENDING_CONSCIENTIOUSNESS",
-    "lending-10-groups": "bisimulator.envs.lending:LENDING_10_GROUPS",
-    "lending-us-2003": "bisimulator.envs.us_credit:LENDING_US_2003",
-    "college": "bisimulator.envs.college:COLLEGE",
+Kind: TypeAlias = Literal["environment", "method", "metric"]
+
+BUILT_IN: dict[Kind, dict[str, str]] = {
+    "environment": {
+        "lending": "bisimulator.envs.lending:LENDING",
+        "lending-conscientiousness": "bisimulator.envs.lending:LENDING_CONSCIENTIOUSNESS",
+        "lending-10-groups": "bisimulator.envs.lending:LENDING_10_GROUPS",
+        "lending-us-2003": "bisimulator.envs.us_credit:LENDING_US_2003",
+        "college": "bisimulator.envs.college:COLLEGE",
+    },
+    "method": {
+        "accept-all": "bisimulator.policies.rules:ACCEPT_ALL",
+        "reject-all": "bisimulator.policies.rules:REJECT_ALL",
+        "threshold": "bisimulator.policies.rules:THRESHOLD",
+        "max-util": "bisimulator.methods.max_util:MAX_UTIL",
+        "eo": "bisimulator.methods.eo:EO",
+        "classifier": "bisimulator.methods.classifier:CLASSIFIER",
+        "ppo": "bisimulator.methods.plain:PPO",
+        "dqn": "bisimulator.methods.plain:DQN",
+        "r-ppo": "bisimulator.methods.r_ppo:R_PPO",
+        "a-ppo": "bisimulator.methods.a_ppo:A_PPO",
+        "lag-ppo": "bisimulator.methods.lag_ppo:LAG_PPO",
+        "elbert": "bisimulator.methods.elbert:ELBERT",
+        "ppo-bisimulator": "bisimulator.methods.bisimulator:PPO_BISIMULATOR",
+        "ppo-bisimulator-reward": "bisimulator.methods.bisimulator:PPO_BISIMULATOR_REWARD",
+        "dqn-bisimulator": "bisimulator.methods.bisimulator:DQN_BISIMULATOR",
+        "dqn-bisimulator-reward": "bisimulator.methods.bisimulator:DQN_BISIMULATOR_REWARD",
+    },
+    "metric": {
+        "return": "bisimulator.metrics.returns:METRIC",
+        "recall": "bisimulator.metrics.ratios:RECALL",
+        "precision": "bisimulator.metrics.ratios:PRECISION",
+        "approval-rate": "bisimulator.metrics.ratios:APPROVAL_RATE",
+        "approvals": "bisimulator.metrics.approvals:METRIC",
+        "credit-gap": "bisimulator.metrics.credit_gap:METRIC",
+        "observed-credit-gap": "bisimulator.metrics.credit_gap:OBSERVED",
+        "social-burden": "bisimulator.metrics.ratios:SOCIAL_BURDEN",
+    },
 }
-
-METRICS = {
-    "return": "bisimulator.metrics.returns:METRIC",
-    "recall": "bisimulator.metrics.recall:METRIC",
-    "precision": "bisimulator.metrics.precision:METRIC",
-    "approval-rate": "bisimulator.metrics.approval_rate:METRIC",
-    "approvals": "bisimulator.metrics.approvals:METRIC",
-    "credit-gap": "bisimulator.metrics.credit_gap:METRIC",
-    "observed-credit-gap": "bisimulator.metrics.credit_gap:OBSERVED",
-    "social-burden": "bisimulator.metrics.social_burden:METRIC",
-}
-
-METHODS: dict[str, str] = {
-    "accept-all": "bisimulator.policies:ACCEPT_ALL",
-    "reject-all": "bisimulator.policies:REJECT_ALL",
-    "threshold": "bisimulator.policies:THRESHOLD",
-    "max-util": "bisimulator.methods.max_util:MAX_UTIL",
-    "eo": "bisimulator.methods.eo:EO",
-    "classifier": "bisimulator.methods.classifier:CLASSIFIER",
-    "ppo": "bisimulator.methods.plain:PPO",
-    "dqn": "bisimulator.methods.plain:DQN",
-    "r-ppo": "bisimulator.methods.r_ppo:R_PPO",
-    "a-ppo": "bisimulator.methods.a_ppo:A_PPO",
-    "lag-ppo": "bisimulator.methods.lag_ppo:LAG_PPO",
-    "elbert": "bisimulator.methods.elbert:ELBERT",
-    "ppo-bisimulator": "bisimulator.methods.bisimulator:PPO_BISIMULATOR",
-    "ppo-bisimulator-reward": "bisimulator.methods.bisimulator:PPO_BISIMULATOR_REWARD",
-    "dqn-bisimulator": "bisimulator.methods.bisimulator:DQN_BISIMULATOR",
-    "dqn-bisimulator-reward": "bisimulator.methods.bisimulator:DQN_BISIMULATOR_REWARD",
-}
-
-KINDS = {"environment": ENVIRONMENTS, "method": METHODS, "metric": METRICS}
+_registered: dict[Kind, dict[str, object]] = {kind: {} for kind in get_args(Kind)}
 
 
-def lookup(kind: str, name: str) -> Any:
-    """The object registered under `name`; an unknown name says which names are close."""
-    table = KINDS[kind]
-    check_known(kind, name, table)
-    module, _, attribute = table[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+def register(kind: Kind, name: str, entry: object) -> None:
+    """Add an environment, a method or a metric, so that it works in every function and command.
+
+    Args:
+        kind: "environment", "method" or "metric".
+        name: what to ask for; it must not be taken.
+        entry: a `Scenario`; a `Rule` or a `LearnedMethod`; a `Metric`.
+
+    Raises:
+        ValueError: if the kind is unknown or the name is taken.
+
+    Example:
+        >>> bisimulator.register("environment", "my-bank", MY_SCENARIO)
+        >>> bisimulator.train("my-bank", "ppo")
+
+    A package does the same for all of its users with an entry point, in its `pyproject.toml`:
+
+        [project.entry-points."bisimulator.environments"]
+        my-bank = "my_package.bank:MY_SCENARIO"
+    """
+    check_known("kind", kind, get_args(Kind))
+    if name in names(kind):
+        raise ValueError(f"there is already {_article(kind)} {kind} {name!r}; choose another name")
+    _registered[kind][name] = entry
+
+
+def unregister(kind: Kind, name: str) -> None:
+    """Remove what `register` added."""
+    check_known(f"registered {kind}", name, _registered[kind])
+    del _registered[kind][name]
+
+
+def names(kind: Kind) -> list[str]:
+    """All names of a kind: built in, from other packages, then registered by the program."""
+    return list(dict.fromkeys([*BUILT_IN[kind], *_entry_points(kind), *_registered[kind]]))
+
+
+def lookup(kind: Kind, name: str) -> Any:
+    """The object called `name`; an unknown name raises with the closest names."""
+    check_known(kind, name, names(kind))
+    if name in _registered[kind]:
+        return _registered[kind][name]
+    if name in BUILT_IN[kind]:
+        module, _, attribute = BUILT_IN[kind][name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    return _entry_points(kind)[name].load()
+
+
+@cache
+def _entry_points(kind: Kind) -> dict[str, Any]:
+    """What other installed packages offer; a built-in name cannot be replaced."""
+    return {
+        point.name: point
+        for point in entry_points(group=f"bisimulator.{kind}s")
+        if point.name not in BUILT_IN[kind]
+    }
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"

@@ -6,7 +6,7 @@ import pytest
 from gymnasium import spaces
 
 from bisimulator.adapters import Corrector, corrector
-from bisimulator.adapters.gymnasium_env import BisimulatorEnv
+from bisimulator.adapters.gymnasium.env import BisimulatorEnv
 from bisimulator.methods.bisimulator import Config
 from bisimulator.methods.hooks import Transitions
 

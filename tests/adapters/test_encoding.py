@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from bisimulator.adapters.encoding import Encoding, flatten_batch
-from bisimulator.adapters.gymnasium_vector import BisimulatorVectorEnv
+from bisimulator.adapters._encoding import Encoding, flatten_batch
+from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
 
 BOX = spaces.Box(-1, 3, (2,), np.float32)
 SPACES = {

@@ -12,7 +12,7 @@ from bisimulator.adapters import (
     Corrector,
     WithGroups,
 )
-from bisimulator.adapters.gymnasium_vector import BisimulatorVectorEnv
+from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
 from tests.adapters.applicants import Applicants
 
 OPTIONS = {"batch": 16, "hidden": (4,), "learning_rate": 0.05}

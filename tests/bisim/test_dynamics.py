@@ -8,7 +8,7 @@ import ot
 import pytest
 
 from bisimulator.bisim.dynamics import fit, j_dyn, make_dynamics, nll, predict, straight_through, w2
-from bisimulator.nets import MLP
+from bisimulator.policies.networks import MLP
 
 
 def test_w2_of_one_feature_is_the_distance_of_the_quantile_functions():

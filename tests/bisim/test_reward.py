@@ -8,7 +8,7 @@ import pytest
 
 from bisimulator.bisim import reward
 from bisimulator.bisim.reward import corrected_reward, corrections
-from bisimulator.nets import make_mlp
+from bisimulator.policies.networks import make_mlp
 
 gauge_offset, j_rew = eqx.filter_jit(reward.gauge_offset), eqx.filter_jit(reward.j_rew)
 

@@ -17,7 +17,7 @@ HUGE = 10_000_000
 REAL_PEOPLE = {"lending-us-2003": 4}  # groups of which there is data, and no more
 
 
-@pytest.fixture(scope="module", params=registry.ENVIRONMENTS)
+@pytest.fixture(scope="module", params=registry.names("environment"))
 def env(request):
     return bisimulator.make(request.param, population=POPULATION, horizon=HORIZON)
 
@@ -58,8 +58,8 @@ def test_shapes_and_types(env):
         "next_self_obs": (size, jnp.float32),
     }
     assert {name: (getattr(step, name).shape, getattr(step, name).dtype) for name in wanted} == wanted
-    crowd = jax.eval_shape(env.scenario.crowd, state)
-    assert crowd.group.shape == crowd.true_score.shape == crowd.observed_score.shape == (POPULATION,)
+    people = jax.eval_shape(env.scenario.snapshot, state)
+    assert people.group.shape == people.true_score.shape == people.observed_score.shape == (POPULATION,)
     assert jax.eval_shape(env.scenario.observe, state, env.params).shape == size
 
 
@@ -87,7 +87,7 @@ def test_the_horizon_truncates_and_does_not_terminate(env):
 
 @pytest.mark.parametrize("groups", [1, 2, 5])
 def test_any_number_of_groups(groups):
-    for name in registry.ENVIRONMENTS:
+    for name in registry.names("environment"):
         if groups > REAL_PEOPLE.get(name, groups):
             continue
         env = bisimulator.make(name, groups=groups, population=POPULATION, horizon=HORIZON)
@@ -111,7 +111,7 @@ def check_observations(env):
     np.testing.assert_array_equal(np.sort(one_hot, -1), np.eye(env.num_groups)[[-1] * len(one_hot)])
     decided_on = np.concatenate([np.asarray(first)[None], np.asarray(steps.obs)[:-1]])
     np.testing.assert_array_equal(decided_on[:, 1 : 1 + env.num_groups].argmax(-1), steps.group)
-    observed = np.asarray(jax.vmap(env.scenario.crowd)(states).observed_score)
+    observed = np.asarray(jax.vmap(env.scenario.snapshot)(states).observed_score)
     assert observed.min() >= 0
     assert observed.max() <= env.params.num_scores - 1
 
@@ -132,7 +132,7 @@ def test_omega_has_a_row_a_group_and_a_column_a_name_and_can_be_set(env):
 
 def test_a_step_touches_one_person_not_the_population():
     """In the program of a step everything of the population's size is written in place, by a scatter."""
-    for name in registry.ENVIRONMENTS:
+    for name in registry.names("environment"):
         env = bisimulator.make(name, population=100_003)
         state = jax.eval_shape(env.scenario.reset, jax.random.key(0), env.params)
         program = jax.make_jaxpr(env.scenario.step)(jax.random.key(0), state, jnp.int32(1), env.params)
@@ -169,7 +169,7 @@ def test_ten_million_people(name):
     state, steps = few(state, jax.random.split(jax.random.key(1), 5))
     assert int(state.t) == 5
     assert np.isfinite(np.asarray(steps.obs)).all()
-    assert env.scenario.crowd(state).group.shape == (HUGE,)
+    assert env.scenario.snapshot(state).group.shape == (HUGE,)
 
 
 def test_a_sweep_over_parameters_is_a_vmap(env):
@@ -186,7 +186,7 @@ def test_a_sweep_over_parameters_is_a_vmap(env):
 
 
 def test_there_is_a_page_about_it():
-    for name, target in registry.ENVIRONMENTS.items():
+    for name, target in registry.names("environment").items():
         module = target.partition(":")[0].rpartition(".")[2]
         page = (DOCS / f"{module}.md").read_text(encoding="utf-8")
         assert f"`{name}`" in page

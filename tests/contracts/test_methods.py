@@ -9,25 +9,27 @@ import pytest
 
 import bisimulator
 from bisimulator import registry
-from bisimulator.learn import trainer
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
+from bisimulator.solvers import trainer
 from tests.small import HORIZON, POPULATION, SEEDS, tiny_solver, train_and_check
 
-RULES = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), Rule)]
-LEARNED = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), LearnedMethod)]
+RULES = [name for name in registry.names("method") if isinstance(registry.lookup("method", name), Rule)]
+LEARNED = [
+    name for name in registry.names("method") if isinstance(registry.lookup("method", name), LearnedMethod)
+]
 
 
 def pairs(methods, first):
     """Every method in every environment: `first` at once, the rest where there is time, because compiling takes it."""
-    every = [(name, scenario) for name in methods for scenario in registry.ENVIRONMENTS]
+    every = [(name, scenario) for name in methods for scenario in registry.names("environment")]
     return [pair if pair in first else pytest.param(*pair, marks=pytest.mark.long) for pair in every]
 
 
 def each_once(methods):
     """Every method and every environment in at least one pair."""
-    length = max(len(methods), len(registry.ENVIRONMENTS))
-    return set(islice(zip(cycle(methods), cycle(registry.ENVIRONMENTS), strict=False), length))
+    length = max(len(methods), len(registry.names("environment")))
+    return set(islice(zip(cycle(methods), cycle(registry.names("environment")), strict=False), length))
 
 
 @pytest.mark.parametrize(("name", "scenario"), pairs(RULES, each_once(RULES)))
@@ -44,12 +46,12 @@ def test_a_rule_decides_in_every_environment(name, scenario):
 
 
 def test_every_method_is_a_rule_or_learned():
-    assert {*RULES, *LEARNED} == set(registry.METHODS)
+    assert {*RULES, *LEARNED} == set(registry.names("method"))
 
 
 # those that are run at once are in tests/golden, with their numbers
 @pytest.mark.long
-@pytest.mark.parametrize("scenario", registry.ENVIRONMENTS)
+@pytest.mark.parametrize("scenario", registry.names("environment"))
 @pytest.mark.parametrize("name", LEARNED)
 def test_a_learned_method_trains_in_every_environment(name, scenario):
     train_and_check(name, bisimulator.make(scenario, population=POPULATION, horizon=HORIZON))
@@ -59,7 +61,7 @@ MANY_GROUPS = ("lending", {"groups": 40})
 
 
 @pytest.mark.parametrize(
-    ("scenario", "settings"), [*((name, {}) for name in registry.ENVIRONMENTS), MANY_GROUPS]
+    ("scenario", "settings"), [*((name, {}) for name in registry.names("environment")), MANY_GROUPS]
 )
 @pytest.mark.parametrize("name", LEARNED)
 def test_an_update_keeps_the_shapes_of_everything_in_every_environment(name, scenario, settings):

@@ -25,7 +25,7 @@ def made(groups):
     return outcome(PEOPLE[:groups], **{name: values[:groups] for name, values in COUNTS.items()})
 
 
-@pytest.fixture(params=registry.METRICS)
+@pytest.fixture(params=registry.names("metric"))
 def metric(request):
     return registry.lookup("metric", request.param)
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import bisimulator
 from bisimulator import policies
-from bisimulator.envs import lending, lending_params, waves
+from bisimulator.envs import _lending_params as lending_params
+from bisimulator.envs import _waves as waves
+from bisimulator.envs import lending
 from bisimulator.envs.lending import DEFAULTED, GROUP, OBSERVED, REPAID, TRUE
 
 POPULATION, STEPS = 4, 25

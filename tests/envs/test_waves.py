@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bisimulator.envs import waves
+from bisimulator.envs import _waves as waves
 
 
 def check(visitor, people, found):

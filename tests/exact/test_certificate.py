@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import bisimulator
+from bisimulator.exact._finite import check_chain
 from bisimulator.exact.certificate import HORIZONS, SIGNALS, certify_table, episode_distance, visit_discount
 from bisimulator.exact.chain import expect
-from bisimulator.exact.finite import check_chain
 from bisimulator.exact.metric import bisimulation_metric
 from tests.exact.chains import random_chain
 

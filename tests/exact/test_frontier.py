@@ -11,12 +11,12 @@ from scipy.optimize import linprog
 
 import bisimulator
 from bisimulator import published
-from bisimulator.exact import occupancy
-from bisimulator.exact.chain import expect
-from bisimulator.exact.columns import Columns
+from bisimulator.exact import _occupancy as occupancy
+from bisimulator.exact._column_generation import Columns
+from bisimulator.exact._occupancy import groups_of
+from bisimulator.exact._stationary import Stationary, climb
+from bisimulator.exact.chain import expect, person_chain
 from bisimulator.exact.frontier import best_return, frontier
-from bisimulator.exact.occupancy import groups_of
-from bisimulator.exact.stationary import Stationary, climb
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def with_default_omega(env):
 
 def occupancy_programme(env, least=None, most_credit_gap=None):
     """The best return as one linear programme over all occupancies x[g, t, c, a]: the definition itself."""
-    groups = groups_of(env.params)
+    groups = groups_of(person_chain(env))
     person = groups[0].types[0]
     T, C, G = person.horizon, len(person.initial), len(groups)
     index = np.arange(G * (T + 1) * C * 2).reshape(G, T + 1, C, 2)
@@ -150,7 +150,7 @@ def test_recall_gap_is_the_best_of_all_bands(env, level):
     """Against a fine grid of bands, each solved on its own by linear programming."""
     env = with_default_omega(env)
     result = frontier(env, "recall-gap", levels=[level])
-    groups = [Columns(group) for group in groups_of(env.params)]
+    groups = [Columns(group) for group in groups_of(person_chain(env))]
     grid = np.linspace(0, 1 - level, 41)
     best = max(banded(groups, rho, rho + level) for rho in grid)
     scale = max(1.0, abs(best))
@@ -203,7 +203,7 @@ def test_stationary_policies_are_what_they_say(name, criterion):
 
 def test_best_stationary_policy_beats_every_deterministic_one(lending):
     """All 128 policies of a group and mixtures of neighbours, at a level where some satisfy the demand."""
-    group = Stationary(groups_of(lending.params)[1])
+    group = Stationary(groups_of(person_chain(lending))[1])
     corners = np.array(np.meshgrid(*[[0.0, 1.0]] * 7)).reshape(7, -1).T
 
     def demand(moments):
@@ -222,7 +222,7 @@ def test_moments_of_a_stationary_policy_and_their_derivatives(population, horizo
     env = bisimulator.make("lending", population=population, horizon=horizon)
     accept = np.random.default_rng(1).random((2, 7))
     truth = expect(env, accept)
-    for g, group in enumerate(groups_of(env.params)):
+    for g, group in enumerate(groups_of(person_chain(env))):
         moments, slope = Stationary(group).moments(accept[g])
         assert group.size * moments[0] == pytest.approx(truth.group_return[g])
         assert moments[2] / moments[1] == pytest.approx(truth.recall[g])
@@ -238,7 +238,7 @@ def test_moments_of_a_stationary_policy_and_their_derivatives(population, horizo
 def clocked_moments(env, policy):
     """Expected (reward, repayers, accepted repayers) of pi_t(accept | group, score), step by step."""
     totals = []
-    for g, group in enumerate(groups_of(env.params)):
+    for g, group in enumerate(groups_of(person_chain(env))):
         p, share, total = group.types[0], group.types[0].initial.copy(), np.zeros(3)
         move = np.zeros((7, 7))
         move[np.arange(7), p.up] += p.chance

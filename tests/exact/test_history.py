@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bisimulator
-from bisimulator.exact import chain, history
+from bisimulator.exact import _history as history
+from bisimulator.exact import chain
+from bisimulator.exact._entries import SIGNALS
+from bisimulator.exact._history import certify_history, most_visits
+from bisimulator.exact._occupancy import visit_numbers
 from bisimulator.exact.certificate import certify_table
-from bisimulator.exact.chain import normalised, repayment_by_type
-from bisimulator.exact.history import certify_history, most_visits
-from bisimulator.exact.occupancy import visit_numbers
-from bisimulator.exact.views import SIGNALS
+from bisimulator.exact.chain import person_chain, without_rare_types
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,8 @@ def compare_with_slow_way(env, accept, rng):
 def one_by_one(env, accept, signal, g, h):
     """Two groups' values and W1(d), by recursion over every pair of histories, with POT's transport."""
     more, _ = visit_numbers(env.params.horizon, 1 / env.params.population)
-    chance, weight = repayment_by_type(env.params)
+    life = without_rare_types(person_chain(env))
+    chance, weight = life.repayment, life.type_probs
     top, seen = accept.shape[1] - 1, {}
 
     def visit(group, state):
@@ -114,7 +116,7 @@ def one_by_one(env, accept, signal, g, h):
         return seen[k, x, y]
 
     people = [(latent, c, 0, 0) for latent in range(len(weight)) for c in range(top + 1)]
-    shares = [(weight[:, None] * normalised(env.params.initial)[group]).ravel() for group in (g, h)]
+    shares = [(weight[:, None] * life.initial[group]).ravel() for group in (g, h)]
     values = [
         sum(w * value(0, i, s) for w, s in zip(share, people, strict=True))
         for i, share in zip((g, h), shares, strict=True)

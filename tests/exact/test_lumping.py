@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator.exact.lumping import layers_backwards
+from bisimulator.exact._lumping import layers_backwards
 
 VISITS = 6
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bisimulator.exact.finite import policy_average
+from bisimulator.exact._finite import policy_average
 from bisimulator.exact.metric import all_actions_metric, bisimulation_metric
 from bisimulator.exact.transport import optimal_transport
 from tests.exact.chains import KINDS, birth_death, chains, random_chain, two_groups, value_iteration

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bisimulator.exact import transport
-from bisimulator.exact.couplings import Couplings
-from bisimulator.exact.finite import check_chain
+from bisimulator.exact._couplings import Couplings
+from bisimulator.exact._finite import check_chain
 from bisimulator.exact.transport import optimal_transport
 from tests.exact.chains import KINDS
 

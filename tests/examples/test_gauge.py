@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bisimulator.learn.ppo import PPOConfig
+from bisimulator.solvers.ppo import PPOConfig
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "gauge.py"
 

@@ -1,7 +1,7 @@
 """A few pinned numbers of every solver, method, scenario and exact tool.
 
 Whoever changes a number changes what stored jobs mean. So these tests fail until the store's version is raised
-(`VERSION` in `experiments/spec.py`) and the numbers are written anew: `make golden`.
+(`VERSION` in `jobs/spec.py`) and the numbers are written anew: `make golden`.
 """
 
 import json
@@ -19,22 +19,33 @@ import bisimulator
 from bisimulator import registry
 from bisimulator.adapters import gymnasium_id
 from bisimulator.evaluation import mean_and_interval
-from bisimulator.experiments.run import run
-from bisimulator.experiments.spec import VERSION, make_spec
-from bisimulator.learn import trainer
+from bisimulator.jobs.run import run
+from bisimulator.jobs.spec import VERSION, make_spec
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
+from bisimulator.solvers import trainer
 from tests.probes import all_seeds
 from tests.small import HORIZON, POPULATION, tiny, train_and_check
 
 FILE = Path(__file__).with_name("numbers.json")
 WRITE = bool(os.environ.get("BISIMULATOR_WRITE_GOLDEN"))
 
-RULES = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), Rule)]
-LEARNED = [name for name in registry.METHODS if isinstance(registry.lookup("method", name), LearnedMethod)]
-LENDING = [name for name in registry.ENVIRONMENTS if name.startswith("lending")]
+RULES = [name for name in registry.names("method") if isinstance(registry.lookup("method", name), Rule)]
+LEARNED = [
+    name for name in registry.names("method") if isinstance(registry.lookup("method", name), LearnedMethod)
+]
+LENDING = [name for name in registry.names("environment") if name.startswith("lending")]
 MANY_GROUPS = {"groups": 40}
-JOBS = [*((name, {}) for name in registry.ENVIRONMENTS), ("lending", MANY_GROUPS)]
+JOBS = [
+    ("lending", {}),
+    *(
+        pytest.param(name, settings, marks=pytest.mark.long)
+        for name, settings in [
+            *((name, {}) for name in registry.names("environment")[1:]),
+            ("lending", MANY_GROUPS),
+        ]
+    ),
+]
 
 
 @cache
@@ -65,8 +76,8 @@ def pinned(case, numbers):
 
 def each_once(methods):
     """Every method and every environment in at least one pair."""
-    length = max(len(methods), len(registry.ENVIRONMENTS))
-    return list(islice(zip(cycle(methods), cycle(registry.ENVIRONMENTS), strict=False), length))
+    length = max(len(methods), len(registry.names("environment")))
+    return list(islice(zip(cycle(methods), cycle(registry.names("environment")), strict=False), length))
 
 
 def size(tree):
@@ -141,7 +152,7 @@ def headlines(result):
     return [means[name] for name in wanted if name in means and np.isfinite(means[name])]
 
 
-@pytest.mark.parametrize("scenario", registry.ENVIRONMENTS)
+@pytest.mark.parametrize("scenario", registry.names("environment"))
 def test_gymnasium_episode(scenario):
     env = gymnasium.make(gymnasium_id(scenario), population=30, horizon=40)
     obs, _ = env.reset(seed=3)

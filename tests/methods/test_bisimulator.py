@@ -13,10 +13,11 @@ import bisimulator
 from bisimulator import registry
 from bisimulator.bisim.reward import gauge_offset, j_rew
 from bisimulator.evaluation import metric_columns
-from bisimulator.learn import evaluating, trainer
-from bisimulator.learn.ppo import PPOConfig
 from bisimulator.methods.bisimulator import Config, build
 from bisimulator.methods.hooks import Transitions
+from bisimulator.solvers import evaluator as evaluating
+from bisimulator.solvers import trainer
+from bisimulator.solvers.ppo import PPOConfig
 
 SMALL = Config(
     hidden=(8,), psi_hidden=(8,), dynamics_steps=12, psi_first_steps=20, psi_steps=2, psi_minibatch=32

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator.adaptive import Counts
 from bisimulator.methods.classifier import Config, build, likely_to_succeed
+from bisimulator.policies.adaptive import Counts
 
 
 @pytest.mark.parametrize("seed", range(5))

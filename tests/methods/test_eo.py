@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import linprog
 
 import bisimulator
-from bisimulator.adaptive import Counts
 from bisimulator.methods.eo import Config, build, equal_recall
+from bisimulator.policies.adaptive import Counts
 
 SHARES = hnp.arrays(np.float32, (3, 4), elements=st.floats(0.0625, 1, width=32))
 
@@ -34,7 +34,9 @@ def test_recalls_are_equal_and_linear_programming_finds_nothing_better(people, c
 def test_at_least_one_score_is_randomised_in_lending():
     """Two groups with different distributions cannot have equal recalls by whole scores."""
     env = bisimulator.make("lending")
-    policy = np.asarray(equal_recall(Counts(env.params.initial, env.params.chance), *env.params.stakes))
+    policy = np.asarray(
+        equal_recall(Counts(env.params.initial, env.params.qualified_probs), *env.params.accept_rewards)
+    )
     assert ((policy > 0) & (policy < 1)).sum() == 1
 
 

@@ -9,9 +9,9 @@ from hypothesis.extra import numpy as hnp
 
 import bisimulator
 from bisimulator import registry
-from bisimulator.adaptive import Counts
 from bisimulator.exact.chain import expect
 from bisimulator.methods.max_util import Config, best_threshold, build
+from bisimulator.policies.adaptive import Counts
 
 SHARES = hnp.arrays(np.float32, (2, 5), elements=st.floats(0.015625, 1, width=32))
 
@@ -30,8 +30,8 @@ def test_no_other_threshold_earns_more(people, chance, gain, loss):
 
 def test_in_lending_it_is_the_threshold_of_three():
     env = bisimulator.make("lending")
-    counts = Counts(env.params.initial, env.params.chance)
-    policy = best_threshold(counts, *env.params.stakes)
+    counts = Counts(env.params.initial, env.params.qualified_probs)
+    policy = best_threshold(counts, *env.params.accept_rewards)
     assert policy.tolist() == [[0, 0, 0, 1, 1, 1, 1]] * 2
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bisimulator
+from bisimulator.methods._running_recall import running_gaps
 from bisimulator.methods.r_ppo import Config, build
-from bisimulator.methods.running_recall import running_gaps
 from tests.methods.batches import random_batch
 
 ENV = bisimulator.make("lending", population=6, horizon=5)

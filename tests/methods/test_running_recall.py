@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bisimulator.methods.running_recall import recall_gap, running_gaps
+from bisimulator.methods._running_recall import recall_gap, running_gaps
 from tests.methods.batches import random_batch
 
 

@@ -8,8 +8,9 @@ from fairlearn.metrics import MetricFrame, count, selection_rate
 from sklearn.metrics import precision_score, recall_score
 
 import bisimulator
-from bisimulator import policies, registry, simulate
+from bisimulator import policies, registry
 from bisimulator.core import Env
+from bisimulator.simulation import episodes as simulate
 
 OURS = {"recall": recall_score, "precision": precision_score, "approval-rate": selection_rate}
 CASES = {

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import wasserstein_distance
 
 from bisimulator import registry
-from bisimulator.core import SCORE_GRID, Crowd, score_histograms
+from bisimulator.core import SCORE_GRID, Snapshot, score_histograms
 from bisimulator.metrics.credit_gap import METRIC, gaps, pairwise_gaps
 from tests.metrics.outcomes import outcome
 
@@ -39,8 +39,8 @@ def test_observed_scores_on_the_grid_are_exact(pairs):
     if len(set(group)) < 2:
         return
     score = place / SCORE_GRID
-    crowd = Crowd(jnp.asarray(group), jnp.zeros(len(pairs)), jnp.asarray(score, jnp.float32))
-    _, observed = score_histograms(crowd, 2, 5)
+    people = Snapshot(jnp.asarray(group), jnp.zeros(len(pairs)), jnp.asarray(score, jnp.float32))
+    _, observed = score_histograms(people, 2, 5)
     expected = wasserstein_distance(score[group == 0], score[group == 1])
     np.testing.assert_allclose(pairwise_gaps(np.asarray(observed, float), SCORE_GRID)[0], expected, atol=1e-6)
 
@@ -65,5 +65,7 @@ def test_true_and_observed_gap_agree_where_scores_do():
 
 
 def test_it_speaks_of_lending_only():
-    applies = {name for name in registry.ENVIRONMENTS if METRIC.applies(registry.lookup("environment", name))}
-    assert applies == {name for name in registry.ENVIRONMENTS if name.startswith("lending")}
+    applies = {
+        name for name in registry.names("environment") if METRIC.applies(registry.lookup("environment", name))
+    }
+    assert applies == {name for name in registry.names("environment") if name.startswith("lending")}

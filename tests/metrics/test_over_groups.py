@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bisimulator.metrics import over_groups
+from bisimulator.metrics import _over_groups as over_groups
 
 VALUES = st.lists(st.one_of(st.floats(-50, 50), st.just(np.nan)), min_size=1, max_size=6)
 

@@ -9,9 +9,9 @@ import pytest
 
 from bisimulator import registry
 from bisimulator.core import COUNTS, SCORE_GRID, Outcome
-from bisimulator.experiments.curves import Curves
-from bisimulator.experiments.run import Result
-from bisimulator.experiments.spec import make_spec
+from bisimulator.jobs.learning_curves import Curves
+from bisimulator.jobs.run import Result
+from bisimulator.jobs.spec import make_spec
 from bisimulator.methods.hooks import LearnedMethod
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&"
@@ -93,5 +93,5 @@ def hostile_method():
     module.METHOD = LearnedMethod(summary="", published="", solver="ppo")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "somebodys", module)
-        patch.setitem(registry.METHODS, HOSTILE, "somebodys:METHOD")
+        patch.setitem(registry.names("method"), HOSTILE, "somebodys:METHOD")
         yield HOSTILE

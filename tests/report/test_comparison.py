@@ -10,11 +10,11 @@ from rich.console import Console
 
 import bisimulator
 from bisimulator import published
-from bisimulator.experiments.run import Result
-from bisimulator.experiments.spec import make_spec
+from bisimulator.jobs.run import Result
+from bisimulator.jobs.spec import make_spec
 from bisimulator.report import comparison
-from bisimulator.report.columns import paper_columns
-from bisimulator.report.progress import describe, progress_bar
+from bisimulator.report._progress_bar import describe, progress_bar
+from bisimulator.report._table_columns import paper_columns
 
 SETTINGS = {"population": 12, "horizon": 20}
 METHODS = ("accept-all", "threshold")
@@ -211,7 +211,7 @@ def test_names_of_groups_are_printed_as_they_are():
 
 
 def progress(**changes):
-    from bisimulator.learn.trainer import Progress
+    from bisimulator.solvers.trainer import Progress
 
     told = {
         "update": 3,

@@ -3,7 +3,7 @@
 import pytest
 
 from bisimulator.report import findings
-from bisimulator.report.scenes import scenes
+from bisimulator.report._by_scenario import scenes
 from tests.report.made_up import few, made_up
 
 

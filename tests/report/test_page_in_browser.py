@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from bisimulator.report.page import page
+from bisimulator.report.report_page import page
 from tests.report.browser import HOW_TO_GET, Browser, find_browser
 from tests.report.made_up import HOSTILE, few, hostile_method, made_up
 

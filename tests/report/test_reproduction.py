@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bisimulator import cli
-from bisimulator.experiments import executors, tracking
-from bisimulator.experiments import run as jobs
-from bisimulator.experiments.executors import Event
-from bisimulator.experiments.reproduce import paper_jobs
-from bisimulator.learn import trainer
-from bisimulator.report import live, reproduction
-from bisimulator.report.board import Board
-from tests.report.test_board import HALF
+from bisimulator.cli import app as cli
+from bisimulator.jobs import executors
+from bisimulator.jobs import run as jobs
+from bisimulator.jobs import tensorboard as tracking
+from bisimulator.jobs.executors import Event
+from bisimulator.jobs.paper import paper_jobs
+from bisimulator.report import progress as live
+from bisimulator.report import reproduction
+from bisimulator.report._job_states import Board
+from bisimulator.solvers import trainer
+from tests.report.test_job_states import HALF
 
 FAST = ["--seeds", "2", "--steps", "1024", "--episodes", "1", "--curve-episodes", "1", "--curve-every", "512"]
 COMMAND = ["reproduce", "--scenario", "college", "--methods", "ppo,accept-all", *FAST]

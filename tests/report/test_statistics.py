@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from bisimulator.experiments.stats import Interval
+from bisimulator.evaluation.intervals import Interval
 from bisimulator.report import statistics
-from bisimulator.report.scenes import scenes
+from bisimulator.report._by_scenario import scenes
 from tests.report.made_up import few, made_up
 
 

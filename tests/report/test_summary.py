@@ -1,6 +1,6 @@
 """The summary: how much of the paper is matched or beaten, and the statistics."""
 
-from bisimulator.report.scenes import scenes
+from bisimulator.report._by_scenario import scenes
 from bisimulator.report.summary import difference_grid, markdown_summary, tally
 from tests.report.made_up import few, made_up
 

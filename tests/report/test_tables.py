@@ -6,7 +6,7 @@ import pytest
 
 from bisimulator import published
 from bisimulator.report import tables
-from bisimulator.report.scenes import scenes
+from bisimulator.report._by_scenario import scenes
 from tests.report.made_up import few, made_up
 
 HOSTILE = "a|b_c\\ <b>&amp; 50% {x} $y$ #1 `z` *w* [u](v)\nnew~line^"

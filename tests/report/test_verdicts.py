@@ -7,7 +7,7 @@ import pytest
 
 from bisimulator import published
 from bisimulator.published import Published
-from bisimulator.report.columns import direction
+from bisimulator.report._table_columns import direction
 from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, Comparison, compare, score
 from tests.report.made_up import few, made_up
 

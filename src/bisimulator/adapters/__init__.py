@@ -1,10 +1,18 @@
-"""The environments as other libraries know them, and the Bisimulator for environments and solvers of others."""
+"""The environments for other libraries, and the Bisimulator for other people's environments and solvers."""
 
-import importlib
-from typing import Any
+from __future__ import annotations
 
-from bisimulator.adapters.outcomes import ended_outcome
-from bisimulator.adapters.registration import gymnasium_id, register_all
+from typing import TYPE_CHECKING
+
+from bisimulator._lazy import lazy
+from bisimulator.adapters.gymnasium.outcomes import ended_outcome
+from bisimulator.adapters.gymnasium.registration import gymnasium_id, register_all
+
+if TYPE_CHECKING:
+    from bisimulator.adapters.check_env import check_group_env
+    from bisimulator.adapters.corrector import Corrector
+    from bisimulator.adapters.group_info import WithGroups
+    from bisimulator.adapters.reward_wrapper import BisimulatorRewardWrapper, BisimulatorVectorRewardWrapper
 
 __all__ = [
     "BisimulatorRewardWrapper",
@@ -17,17 +25,13 @@ __all__ = [
     "register_all",
 ]
 
-# imported when asked for: `import bisimulator` comes through here, and need not wait for them
-_LATER = {
-    "BisimulatorRewardWrapper": "reward_wrapper",
-    "BisimulatorVectorRewardWrapper": "reward_wrapper",
-    "Corrector": "corrector",
-    "WithGroups": "groups",
-    "check_group_env": "checking",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "BisimulatorRewardWrapper": "bisimulator.adapters.reward_wrapper",
+        "BisimulatorVectorRewardWrapper": "bisimulator.adapters.reward_wrapper",
+        "Corrector": "bisimulator.adapters.corrector",
+        "WithGroups": "bisimulator.adapters.group_info",
+        "check_group_env": "bisimulator.adapters.check_env",
+    },
+)

@@ -18,9 +18,9 @@ from gymnasium import spaces
 from jaxtyping import Array, Float, Int, Key
 from numpy.typing import NDArray
 
-from bisimulator.adapters.encoding import Encoding, Score
-from bisimulator.adapters.groups import offered
-from bisimulator.adapters.options import facts, split_options
+from bisimulator.adapters._encoding import Encoding, Score
+from bisimulator.adapters._options import facts, split_options
+from bisimulator.adapters.group_info import offered
 from bisimulator.core import Env
 from bisimulator.errors import check_int
 from bisimulator.methods.bisimulator import PPO_BISIMULATOR_REWARD, Bisimulator, Config, State
@@ -252,4 +252,4 @@ def _transitions(
 ) -> Transitions:
     """What the correction looks at; the rest of a transition is nothing to it."""
     no = jnp.zeros(rows.shape[0], bool)
-    return Transitions(rows, action, reward, rows, no, no, group, no, rows)
+    return Transitions(rows, action, no, reward, rows, no, no, group, no, rows)

@@ -8,9 +8,9 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import VectorWrapper
 
+from bisimulator.adapters._pytrees import batch_of_one, copied
 from bisimulator.adapters.corrector import Corrector
-from bisimulator.adapters.groups import groups_of, missing_group
-from bisimulator.adapters.nests import batch_of_one, copied
+from bisimulator.adapters.group_info import groups_of, missing_group
 
 
 class BisimulatorRewardWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):

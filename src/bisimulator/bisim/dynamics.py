@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bisimulator.bisim.matching import match_quantiles
-from bisimulator.nets import MLP, make_mlp
+from bisimulator.policies.networks import MLP, make_mlp
 
 _LEAST_LOG_SD, _MOST_LOG_SD = -5.0, 1.0
 
@@ -82,14 +82,14 @@ def fit(
     valid: Bool[Array, "B"] | None = None,
 ) -> tuple[MLP, optax.OptState]:
     """A number of Adam steps on random minibatches of the data."""
-    tool = optax.adam(learning_rate)
+    optimizer = optax.adam(learning_rate)
     weight = jnp.ones(obs.shape[0]) if valid is None else valid.astype(jnp.float32)
 
     def improve(carry: tuple, key: Key[Array, ""]) -> tuple:
         psi, adam = carry
         pick = jax.random.randint(key, (minibatch,), 0, obs.shape[0])
         gradient = jax.grad(nll)(psi, obs[pick], action[pick], next_obs[pick], grid=grid, weight=weight[pick])
-        change, adam = tool.update(gradient, adam)
+        change, adam = optimizer.update(gradient, adam)
         return (optax.apply_updates(psi, change), adam), None
 
     return jax.lax.scan(improve, (psi, adam), jax.random.split(key, steps))[0]

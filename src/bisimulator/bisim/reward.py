@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bisimulator.bisim.matching import match_quantiles, sum_of_pairwise_gaps
-from bisimulator.nets import MLP
+from bisimulator.policies.networks import MLP
 
 Gauge = Literal["one-sided", "free", "centred", "kappa"]
 

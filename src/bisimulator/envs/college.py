@@ -22,9 +22,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import (
-    Crowd,
     Scenario,
+    Snapshot,
     Step,
+    Vocabulary,
+    accepts_positive,
     draw_category,
     random_index,
     random_words,
@@ -62,6 +64,18 @@ class Params(eqx.Module):
     population: int = eqx.field(static=True)
 
     @property
+    def group_names(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def score_edges(self) -> tuple[float, ...]:
+        return ()
+
+    @property
+    def omega_scale(self) -> float:
+        return 1.0
+
+    @property
     def num_groups(self) -> int:
         return int(self.group_probs.shape[0])
 
@@ -74,11 +88,11 @@ class Params(eqx.Module):
         return self.num_groups + 1
 
     @property
-    def chance(self) -> Float[Array, "G C"]:
+    def qualified_probs(self) -> Float[Array, "G C"]:
         return jnp.broadcast_to(self.success, (self.num_groups, self.num_scores))
 
     @property
-    def stakes(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def accept_rewards(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
         return self.rewards[0], self.rewards[1]
 
 
@@ -218,7 +232,7 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
     person = read_row(state.people, applicant)
     qualified = uniform(bits[0]) < params.success[person[TRUE].astype(jnp.int32)]
     over = state.remaining <= 0  # once the pool is empty nothing changes any more
-    admitted = (action == 1) & ~over
+    admitted = accepts_positive(action) & ~over
     gain, loss, regret = params.rewards
     reward = jnp.where(admitted, jnp.where(qualified, gain, loss), jnp.where(qualified & ~over, regret, 0.0))
     after = jnp.where(admitted | over, person, prepare(person, uniform(bits[1]), params))
@@ -253,9 +267,9 @@ def describe(person: Float[Array, "... 5"], params: Params) -> Float[Array, "...
     return score_and_group(person[..., OBSERVED], person[..., GROUP], params)
 
 
-def crowd(state: State) -> Crowd:
+def snapshot(state: State) -> Snapshot:
     people = state.people
-    return Crowd(people[..., GROUP].astype(jnp.int32), people[..., TRUE], people[..., OBSERVED])
+    return Snapshot(people[..., GROUP].astype(jnp.int32), people[..., TRUE], people[..., OBSERVED])
 
 
 COLLEGE = Scenario(
@@ -264,8 +278,10 @@ COLLEGE = Scenario(
     reset=reset,
     step=step,
     observe=observe,
-    crowd=crowd,
+    snapshot=snapshot,
     omega_names=("cost",),
     omega_bounds=(0.5, 1.0),  # subsidies: a point may be made cheaper, not dearer
     action_names=("reject", "admit"),
+    applicants_pay=True,
+    vocabulary=Vocabulary("who would succeed", "are admitted", "admissions"),
 )

@@ -11,19 +11,25 @@ equal; `omega` says by how much the observed one moves for each group, so with t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from functools import partial
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from bisimulator.core import (
-    Crowd,
+    Act,
     Decisions,
+    ParallelEpisodes,
+    PersonChain,
+    PersonModel,
     Scenario,
+    Snapshot,
     Step,
+    Vocabulary,
+    accepts_positive,
     draw_category,
     random_index,
     random_words,
@@ -31,8 +37,8 @@ from bisimulator.core import (
     score_and_group,
     uniform,
 )
-from bisimulator.envs.lending_params import Params, make_params
-from bisimulator.envs.waves import Waves, in_waves
+from bisimulator.envs._lending_params import Params, make_params
+from bisimulator.envs._waves import Waves, in_waves
 
 # The columns of `State.people`: one record a person, so that a step reads and writes one place in memory.
 TRUE, OBSERVED, REPAID, DEFAULTED, GROUP, CONSCIENTIOUSNESS = range(6)
@@ -93,7 +99,7 @@ def decide(
     if params.conscientiousness is not None:
         chance = jnp.clip((chance + person[..., CONSCIENTIOUSNESS]) / 2, 0, 1)
     would_repay = u < chance
-    accepted = action == 1
+    accepted = accepts_positive(action)
     repaid, defaulted = accepted & would_repay, accepted & ~would_repay
     top = params.num_scores - 1
     seen_up, seen_down = params.omega[group, 0], params.omega[group, 1]
@@ -117,12 +123,9 @@ def describe(person: Float[Array, "... 6"], params: Params) -> Float[Array, "...
     return jnp.concatenate([seen, ratios], -1)
 
 
-def crowd(state: State) -> Crowd:
+def snapshot(state: State) -> Snapshot:
     people = state.people
-    return Crowd(people[..., GROUP].astype(jnp.int32), people[..., TRUE], people[..., OBSERVED])
-
-
-Act = Callable[[Key[Array, ""], Float[Array, "B D"]], Int[Array, "B"]]
+    return Snapshot(people[..., GROUP].astype(jnp.int32), people[..., TRUE], people[..., OBSERVED])
 
 
 class Visits(eqx.Module):
@@ -188,17 +191,68 @@ def play(visits: Visits, act: Act, params: Params) -> tuple[Decisions, State]:
     return decisions, State(people=people, applicant=visits.visitor[-1], t=jnp.int32(horizon))
 
 
+_QUADRATURE_NODES = 32
+
+
+def person_chain(params: Params) -> PersonChain:
+    """A person's score as a Markov chain; a hidden conscientiousness becomes types, by Gauss-Hermite quadrature."""
+    repayment, type_probs = np.asarray(params.repayment, np.float64)[None], np.ones(1)
+    if params.conscientiousness is not None:
+        mean, sd = np.asarray(params.conscientiousness, np.float64)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
+        latent = (mean + sd * nodes)[:, None, None]
+        repayment, type_probs = np.clip((repayment + latent) / 2, 0, 1), weights / weights.sum()
+    return PersonChain(
+        initial=_normalised(params.initial),
+        repayment=repayment,
+        type_probs=type_probs,
+        group_sizes=params.population * _normalised(params.group_probs),
+        score_up=int(params.score_up),
+        score_down=int(params.score_down),
+        reward_repaid=float(params.reward_repaid),
+        reward_default=float(params.reward_default),
+        population=params.population,
+        horizon=int(params.horizon),
+        num_scores=params.num_scores,
+    )
+
+
+def _normalised(probs: Float[Array, "... K"]) -> Float[np.ndarray, "... K"]:
+    """float32 parameters as float64 probabilities that sum to 1 again."""
+    exact = np.asarray(probs, np.float64)
+    return exact / exact.sum(-1, keepdims=True)
+
+
+def history_observations(params: Params, size: int) -> Float[Array, "G C k k D"]:
+    """What the bank sees of somebody with `repaid` and `defaulted` past loans, each below `size`."""
+    shape = (params.num_groups, params.num_scores, size, size)
+    group, score, repaid, defaulted = np.indices(shape, dtype=np.float32)
+    columns = {TRUE: score, OBSERVED: score, REPAID: repaid, DEFAULTED: defaulted, GROUP: group}
+    person = np.zeros((*shape, 6), np.float32)
+    for column, values in columns.items():
+        person[..., column] = values
+    return describe(jnp.asarray(person), params)
+
+
+def true_omega(params: Params) -> Float[Array, "G 2"]:
+    """The omega with which observed scores are the true ones."""
+    moves = jnp.stack([params.score_up, params.score_down]).astype(jnp.float32)
+    return jnp.tile(moves, (params.num_groups, 1))
+
+
 LENDING = Scenario(
     summary="Loans; repayment depends on the credit score (2 groups)",
     make_params=make_params,
     reset=reset,
     step=step,
     observe=observe,
-    crowd=crowd,
+    snapshot=snapshot,
     omega_names=("c_plus", "c_minus"),
     omega_bounds=(0.0, 2.0),
-    plan=plan,
-    play=play,
+    scores_move=True,
+    vocabulary=Vocabulary("who would repay", "get a loan", "loans"),
+    parallel=ParallelEpisodes(plan, play),
+    person_model=PersonModel(person_chain, history_observations, true_omega),
 )
 LENDING_CONSCIENTIOUSNESS = dataclasses.replace(
     LENDING,

@@ -20,8 +20,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from bisimulator.envs import lending
-from bisimulator.envs.population import Population
 from bisimulator.errors import check_int
+from bisimulator.people.population import Population
 
 LOWEST, HIGHEST, WIDTH = 300, 850, 25  # points; 75 and 150 of them are whole numbers of bins
 UP, DOWN = 75, 150  # points

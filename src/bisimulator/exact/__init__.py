@@ -1,29 +1,42 @@
-"""Exact answers for finite worlds, without sampling."""
+"""Exact answers for finite environments, without sampling."""
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-# name -> module; imported when asked for, because numba is slow to import
-_PUBLIC = {
-    "expect": "chain",
-    "bisimulation_metric": "metric",
-    "all_actions_metric": "metric",
-    "policy_average": "finite",
-    "bisimulation_relation": "relation",
-    "optimal_transport": "transport",
-    "visit_discount": "certificate",
-    "best_return": "frontier",
-}
-__all__ = sorted(_PUBLIC)
+from bisimulator._lazy import lazy
 
+if TYPE_CHECKING:
+    from bisimulator.exact._finite import policy_average
+    from bisimulator.exact.certificate import visit_discount
+    from bisimulator.exact.chain import expect
+    from bisimulator.exact.frontier import best_return
+    from bisimulator.exact.metric import all_actions_metric, bisimulation_metric
+    from bisimulator.exact.relation import bisimulation_relation
+    from bisimulator.exact.transport import optimal_transport
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_PUBLIC[name]}"), name)
+__all__ = [
+    "all_actions_metric",
+    "best_return",
+    "bisimulation_metric",
+    "bisimulation_relation",
+    "expect",
+    "optimal_transport",
+    "policy_average",
+    "visit_discount",
+]
 
-
-def __dir__() -> list[str]:
-    return __all__
+# numba is slow to import
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "all_actions_metric": "bisimulator.exact.metric",
+        "best_return": "bisimulator.exact.frontier",
+        "bisimulation_metric": "bisimulator.exact.metric",
+        "bisimulation_relation": "bisimulator.exact.relation",
+        "expect": "bisimulator.exact.chain",
+        "optimal_transport": "bisimulator.exact.transport",
+        "policy_average": "bisimulator.exact._finite",
+        "visit_discount": "bisimulator.exact.certificate",
+    },
+)

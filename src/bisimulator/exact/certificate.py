@@ -7,21 +7,19 @@ people are treated who were matched as well as possible. Where it exceeds the ga
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from bisimulator.core import Env
+from bisimulator.core import Env, PersonChain
 from bisimulator.errors import check_probabilities, check_shape
-from bisimulator.exact.chain import lending_params, normalised, repayment_by_type, visit_matrix
-from bisimulator.exact.couplings import Couplings
-from bisimulator.exact.finite import check_discount
+from bisimulator.exact._couplings import Couplings
+from bisimulator.exact._entries import HORIZONS, SIGNALS, Certificate, View, signals, view_between
+from bisimulator.exact._finite import check_discount
+from bisimulator.exact._occupancy import visit_numbers
+from bisimulator.exact.chain import person_chain, visit_matrix, without_rare_types
 from bisimulator.exact.metric import bisimulation_metric
-from bisimulator.exact.occupancy import visit_numbers
-from bisimulator.exact.views import HORIZONS, SIGNALS, Certificate, View, signals, view_between
 
 Array = NDArray[np.float64]
 
@@ -36,13 +34,13 @@ def visit_discount(env: Env, gamma: float) -> float:
     return gamma * rate / (1 - gamma * (1 - rate))
 
 
-def certify_table(env: Env, policy: Any, gamma: float = 0.99) -> Certificate:
+def certify_table(env: Env, policy: ArrayLike, gamma: float = 0.99) -> Certificate:
     """The certificate of pi(accept | group, score), an array (groups, scores), on a lending environment."""
-    params = lending_params(env)
+    chain = without_rare_types(person_chain(env))
     gamma = check_discount(gamma)
     accept = check_probabilities("policy", policy, ndim=(2,))
-    check_shape("policy", accept, (env.num_groups, params.num_scores), "groups x scores")
-    lives = _Lives(params, accept)
+    check_shape("policy", accept, (env.num_groups, chain.num_scores), "groups x scores")
+    lives = _Lives(chain, accept)
     views = {(s, h): lives.view(s, h, gamma) for h in HORIZONS for s in SIGNALS}
     return Certificate(env.name, gamma, views)
 
@@ -50,18 +48,18 @@ def certify_table(env: Env, policy: Any, gamma: float = 0.99) -> Certificate:
 class _Lives:
     """Everybody's chain from visit to visit: states are (conscientiousness, score), all groups alike in shape."""
 
-    def __init__(self, params: Any, accept: Float[Array, "G C"]) -> None:
-        chance, weight = repayment_by_type(params)  # (K, G, C), (K,)
+    def __init__(self, chain: PersonChain, accept: Float[Array, "G C"]) -> None:
+        chance = chain.repayment  # (K, G, C)
         groups, self.scores = accept.shape
-        start = weight[:, None, None] * normalised(params.initial)
+        start = chain.type_probs[:, None, None] * chain.initial
         self.start = np.moveaxis(start, 1, 0).reshape(groups, -1)  # (G, K C)
         self.signals = {
             name: np.moveaxis(np.broadcast_to(value, chance.shape), 1, 0).reshape(groups, -1)
-            for name, value in signals(accept * chance, accept, params).items()
+            for name, value in signals(accept * chance, accept, chain).items()
         }
-        moves = visit_matrix(np.broadcast_to(accept, chance.shape), chance, params)  # (K, G, C, C)
+        moves = visit_matrix(accept, chain)  # (K, G, C, C)
         self.moves = [sp.csr_array(sp.block_diag(moves[:, g])) for g in range(groups)]
-        more, _ = visit_numbers(int(params.horizon), 1 / params.population)
+        more, _ = visit_numbers(chain.horizon, chain.visit_rate)
         self.more = more[more > 1e-17]
 
     def view(self, signal: str, horizon: str, gamma: float) -> View:

@@ -2,23 +2,18 @@
 
 A person is an independent Markov chain over scores that moves with probability 1 / population a step. Every
 expectation over an episode is then linear in the expected number of visits to each score, a geometric
-series of the one-step matrix that is summed by doubling. A hidden conscientiousness is integrated out by
-Gauss-Hermite quadrature.
+series of the one-step matrix that is summed by doubling.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from bisimulator.core import Env
+from bisimulator.core import Env, PersonChain, Values
 from bisimulator.errors import check_probabilities, check_shape
-
-Values = NDArray[np.float64]
-_NODES = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,93 +43,74 @@ class Expectation:
         return float(np.abs(cdf[:, None] - cdf[None]).sum(-1).max())
 
 
-def expect(env: Env, policy: Any) -> Expectation:
-    """Exact expectations of pi(accept | group, score), an array (groups, scores), on a lending environment."""
-    p = lending_params(env)
+def expect(env: Env, policy: ArrayLike) -> Expectation:
+    """Exact expectations of `pi(accept | group, score)`, an array (groups, scores)."""
+    chain = person_chain(env)
     accept = check_probabilities("policy", policy, ndim=(2,))
-    check_shape("policy", accept, (env.num_groups, p.num_scores), "groups x scores")
-    chance, weight = repayment_given_latent(p)  # (K, G, C), (K,)
-    initial = np.asarray(p.initial, np.float64)
-    people = p.population * normalised(p.group_probs)
-    visits, final = _visits(initial, accept, chance, p)  # (K, G, C) each, per person
-    per_group = people[:, None] * visits * weight[:, None, None]
-    accepted, repaid = per_group * accept, per_group * accept * chance
-    reward = repaid * float(p.reward_repaid) + (accepted - repaid) * float(p.reward_default)
+    check_shape("policy", accept, (env.num_groups, chain.num_scores), "groups x scores")
+    weight = chain.type_probs[:, None, None]
+    visits, final = _visits(accept, chain)  # (H, G, C) each, per person
+    per_group = chain.group_sizes[:, None] * visits * weight
+    accepted, repaid = per_group * accept, per_group * accept * chain.repayment
+    reward = repaid * chain.reward_repaid + (accepted - repaid) * chain.reward_default
     return Expectation(
         average_return=float(reward.sum()),
         group_return=reward.sum((0, 2)),
         applied=per_group.sum((0, 2)),
         approved=accepted.sum((0, 2)),
-        qualified=(per_group * chance).sum((0, 2)),
+        qualified=(per_group * chain.repayment).sum((0, 2)),
         approved_qualified=repaid.sum((0, 2)),
-        final_scores=(final * weight[:, None, None]).sum(0),
+        final_scores=(final * weight).sum(0),
     )
 
 
-def lending_params(env: Env) -> Any:
-    """The params of a lending environment on which observed and true scores are the same."""
-    p = env.params
-    if not hasattr(p, "repayment"):
-        raise ValueError(
-            f"exact expectations exist for lending environments, got {env.name!r}; simulate it instead"
+def person_chain(env: Env) -> PersonChain:
+    """The chain of one person of an environment in which observed and true scores are the same."""
+    reason = why_no_chain(env)
+    if reason:
+        raise ValueError(f"there is no exact answer for {env.name!r}: {reason}; simulate it instead")
+    assert env.scenario.person_model is not None
+    return env.scenario.person_model.chain(env.params)
+
+
+def why_no_chain(env: Env) -> str:
+    """Why a person is not a finite Markov chain here; empty if he or she is."""
+    model = env.scenario.person_model
+    if model is None:
+        return "people influence each other, so one person's life is not a Markov chain of its own"
+    true = np.asarray(model.true_omega(env.params))
+    if not (np.asarray(env.params.omega) == true).all():
+        return (
+            f"the agent sees other scores than the true ones (omega {np.asarray(env.params.omega).tolist()}, where "
+            f"{true.tolist()} shows the true ones), so a score does not determine the probability of repayment"
         )
-    moves = np.array([float(p.score_up), float(p.score_down)])
-    if not (np.asarray(p.omega) == moves).all():
-        raise ValueError(
-            f"exact expectations need observed scores to equal true ones, got omega {np.asarray(p.omega).tolist()}; "
-            f"use omega {moves.tolist()} for every group, or simulate it"
-        )
-    return p
+    return ""
 
 
-def normalised(probs: Any) -> Values:
-    """float32 parameters as float64 probabilities that sum to 1 again."""
-    probs = np.asarray(probs, np.float64)
-    return probs / probs.sum(-1, keepdims=True)
+def without_rare_types(chain: PersonChain) -> PersonChain:
+    """The chain without the outermost types of a quadrature, which have no weight."""
+    seen = chain.type_probs > 1e-10
+    probs = chain.type_probs[seen] / chain.type_probs[seen].sum()
+    return dataclasses.replace(chain, repayment=chain.repayment[seen], type_probs=probs)
 
 
-def repayment_given_latent(params: Any) -> tuple[Values, Values]:
-    """Repayment probabilities (K, G, C) at K values of the hidden conscientiousness, and their weights (K,)."""
-    base = np.asarray(params.repayment, np.float64)
-    if params.conscientiousness is None:
-        return base[None], np.ones(1)
-    mean, sd = np.asarray(params.conscientiousness, np.float64)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    latent = (mean + sd * nodes)[:, None, None]
-    return np.clip((base + latent) / 2, 0, 1), weights / weights.sum()
-
-
-def repayment_by_type(params: Any) -> tuple[Values, Values]:
-    """The same without the outermost points of the quadrature, which weigh nothing."""
-    chance, weight = repayment_given_latent(params)
-    seen = weight > 1e-10
-    return chance[seen], weight[seen] / weight[seen].sum()
-
-
-def next_scores(params: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where a repaid loan and a default take each score."""
-    scores = np.arange(params.num_scores)
-    risen = np.minimum(scores + int(params.score_up), scores[-1])
-    return risen, np.maximum(scores - int(params.score_down), 0)
-
-
-def visit_matrix(accept: Values, chance: Values, params: Any) -> Values:
-    """Where one visit takes a person: (..., C, C) from acceptance and repayment probabilities (..., C)."""
-    stay = np.eye(chance.shape[-1])
-    up, down = (stay[scores] for scores in next_scores(params))
-    repaid, defaulted = (accept * chance)[..., None], (accept * (1 - chance))[..., None]
+def visit_matrix(accept: Values, chain: PersonChain) -> Values:
+    """Where one visit takes a person, (H, G, C, C), from acceptance probabilities (G, C)."""
+    stay = np.eye(chain.num_scores)
+    up, down = (stay[scores] for scores in chain.next_scores)
+    repaid = (accept * chain.repayment)[..., None]
+    defaulted = (accept * (1 - chain.repayment))[..., None]
     return repaid * up + defaulted * down + (1 - repaid - defaulted) * stay
 
 
-def _visits(initial: Values, accept: Values, chance: Values, params: Any) -> tuple[Values, Values]:
+def _visits(accept: Values, chain: PersonChain) -> tuple[Values, Values]:
     """One person's expected visits at each score over the horizon, and the distribution at its end."""
-    rate = 1 / params.population
-    move = visit_matrix(accept, chance, params)
+    rate, move = chain.visit_rate, visit_matrix(accept, chain)
     one_step = np.eye(move.shape[-1]) + rate * (move - np.eye(move.shape[-1]))
     power, total = np.broadcast_to(np.eye(move.shape[-1]), move.shape), np.zeros(move.shape)
-    for bit in bin(int(params.horizon))[2:]:  # sum of one_step^t for t < horizon, by doubling
+    for bit in bin(chain.horizon)[2:]:  # sum of one_step^t for t < horizon, by doubling
         total, power = total + power @ total, power @ power
         if bit == "1":
             total, power = total + power, power @ one_step
-    start = np.broadcast_to(normalised(initial), chance.shape)[..., None, :]
+    start = np.broadcast_to(chain.initial, chain.repayment.shape)[..., None, :]
     return rate * (start @ total)[..., 0, :], (start @ power)[..., 0, :]

@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from bisimulator.exact.columns import Columns, Mixture, Rows, best_jointly
-from bisimulator.exact.occupancy import ACCEPTED_REPAYERS, FINAL, REPAYERS, RETURN
-from bisimulator.exact.stationary import Demand
+from bisimulator.exact._column_generation import Columns, Mixture, Rows, best_jointly
+from bisimulator.exact._occupancy import ACCEPTED_REPAYERS, FINAL, REPAYERS, RETURN
+from bisimulator.exact._stationary import Demand
 
 Array = NDArray[np.float64]
 

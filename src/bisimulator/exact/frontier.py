@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from bisimulator.core import Env
 from bisimulator.errors import check_array, check_known
-from bisimulator.exact.chain import lending_params
-from bisimulator.exact.columns import Columns
+from bisimulator.exact._column_generation import Columns
+from bisimulator.exact._occupancy import RETURN, groups_of
+from bisimulator.exact._stationary import Stationary, climb, meets
+from bisimulator.exact.chain import person_chain
 from bisimulator.exact.criteria import CRITERIA, Criterion, MinRecall, Point, credit_gap, recalls
-from bisimulator.exact.occupancy import RETURN, groups_of
-from bisimulator.exact.stationary import Stationary, climb, meets
 
 Array = NDArray[np.float64]
 
@@ -94,9 +94,9 @@ def frontier(env: Env, criterion: str = "min-recall", levels: Any = None) -> Fro
     better-off down, which is why the first is the default; `levelling_down` tells where it happens. By default
     31 levels from the strictest that can be had to where the demand no longer binds.
     """
-    params = frontier_params(env)
+    chain = person_chain(env)
     check_known("criterion", criterion, CRITERIA)
-    columns = [Columns(group) for group in groups_of(params)]
+    columns = [Columns(group) for group in groups_of(chain)]
     search = CRITERIA[criterion](columns)
     asked = np.linspace(*search.default_levels(), 31) if levels is None else _check_levels(levels, criterion)
     points = [search.solve(float(level)) for level in asked]
@@ -107,7 +107,7 @@ def frontier(env: Env, criterion: str = "min-recall", levels: Any = None) -> Fro
     return Frontier(
         env=env.name,
         criterion=criterion,
-        attained=params.conscientiousness is None,
+        attained=not chain.has_hidden_type,
         levels=asked,
         value=np.array([np.nan if point is None else point.value for point in points]),
         upper_bound=np.array([np.nan if point is None else point.upper_bound for point in points]),
@@ -124,7 +124,7 @@ def frontier(env: Env, criterion: str = "min-recall", levels: Any = None) -> Fro
 
 def best_return(env: Env, least_recalls: Any) -> float:
     """What no policy with at least these recalls (one number, or one a group) can exceed: the base of regret."""
-    columns = [Columns(group) for group in groups_of(frontier_params(env))]
+    columns = [Columns(group) for group in groups_of(person_chain(env))]
     least = check_array(
         "least_recalls", least_recalls, ndim=(0, 1), way_out="pass one number, or one a group"
     )
@@ -134,17 +134,6 @@ def best_return(env: Env, least_recalls: Any) -> float:
         )
     _check_share("least_recalls", least)
     return MinRecall(columns).solve(least).upper_bound
-
-
-def frontier_params(env: Env) -> Any:
-    """The params of an environment that has a frontier; others are refused with the reason."""
-    if not hasattr(env.params, "repayment"):
-        raise ValueError(
-            f"the frontier exists for lending environments, got {env.name!r}: where the admitted leave the pool, "
-            "every decision changes how often all others apply, and one person's life is no longer a Markov chain "
-            "of its own; compare methods by simulation there (bisimulator.evaluate)"
-        )
-    return lending_params(env)
 
 
 def _check_levels(levels: Any, criterion: str) -> Float[Array, "L"]:

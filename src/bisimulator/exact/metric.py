@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import bicgstab, splu
 
 from bisimulator.errors import check_real
-from bisimulator.exact.couplings import Couplings, order_rows
-from bisimulator.exact.finite import check_chain, check_discount, check_process
+from bisimulator.exact._couplings import Couplings, order_rows
+from bisimulator.exact._finite import check_chain, check_discount, check_process
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from bisimulator.errors import check_real
-from bisimulator.exact.finite import check_chain, check_process
+from bisimulator.exact._finite import check_chain, check_process
 
 
 def bisimulation_relation(transition: Any, reward: Any, tol: float = 1e-9) -> Int[NDArray, "n"]:

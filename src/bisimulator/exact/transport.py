@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bisimulator.errors import check_array, check_distribution, check_shape
-from bisimulator.exact.compiled import compiled
+from bisimulator.exact._numba import compiled
 
 # A reduced cost below this fraction of the largest cost is rounding, not a better plan.
 _NOISE = 1e-15

@@ -16,8 +16,8 @@ from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
 from bisimulator.errors import check_real
+from bisimulator.methods._running_recall import Counts, running_gaps
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standardise
-from bisimulator.methods.running_recall import Counts, running_gaps
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,11 +19,11 @@ from jaxtyping import Array, Float, Key
 from bisimulator.bisim.dynamics import fit, j_dyn, make_dynamics
 from bisimulator.bisim.one_plus_one import one_plus_one
 from bisimulator.bisim.reward import Gauge, corrected_reward, gauge_offset, j_rew
-from bisimulator.core import Env, Scenario, set_omega
+from bisimulator.core import Act, Env, Params, Scenario, set_omega
 from bisimulator.errors import check_int, check_real
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions
-from bisimulator.nets import MLP, make_mlp
-from bisimulator.simulate import Act, plan, play
+from bisimulator.policies.networks import MLP, make_mlp
+from bisimulator.simulation import plan, play
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Bisimulator(Method):
         """M gradient steps on J_rew, then fix the gauge."""
         c = self.config
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
-        tool = optax.adam(c.learning_rate)
+        optimizer = optax.adam(c.learning_rate)
 
         def improve(carry: tuple, key: Key[Array, ""]) -> tuple[tuple, Array]:
             phi, adam = carry
@@ -123,7 +123,7 @@ class Bisimulator(Method):
                 quantiles=c.quantiles,
                 same_action=c.same_action,
             )
-            change, adam = tool.update(gradient, adam)
+            change, adam = optimizer.update(gradient, adam)
             return (optax.apply_updates(phi, change), adam), loss
 
         keys = jax.random.split(key, c.reward_steps)
@@ -139,7 +139,7 @@ class Bisimulator(Method):
             state.phi, state.offset, batch.obs, batch.action, batch.reward, self.config.alpha
         )
 
-    def observe_params(self, state: State, params: Any) -> Any:
+    def observe_params(self, state: State, params: Params) -> Any:
         return set_omega(params, state.omega) if self.config.dynamics_steps else params
 
     def adapt_at(self, updates: int) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ class Bisimulator(Method):
         return tuple(sorted({int(share * updates) for share in self.config.dynamics_at}))
 
     def adapt(
-        self, key: Key[Array, ""], state: State, act: Act, scenario: Scenario, params: Any, horizon: int
+        self, key: Key[Array, ""], state: State, act: Act, scenario: Scenario, params: Params, horizon: int
     ) -> State:
         """N candidates for omega, each judged by J_dyn on its own whole episode with common random numbers."""
         c = self.config
@@ -196,14 +196,14 @@ class Bisimulator(Method):
     def describe(self, state: State) -> dict[str, Any]:
         return {"omega": state.omega, "offset": state.offset, "j_rew": state.j_rew, "j_dyn": state.j_dyn}
 
-    def _bounds(self, params: Any) -> tuple[Float[Array, "G K"], Float[Array, "G K"]]:
+    def _bounds(self, params: Params) -> tuple[Float[Array, "G K"], Float[Array, "G K"]]:
         low, high = self.config.omega_bounds or self.omega_bounds
         lower, upper = jnp.full_like(params.omega, low), jnp.full_like(params.omega, high)
         if self.config.only_raise:  # the advantaged group keeps its omega: bounds of width 0
             lower, upper = lower.at[0].set(params.omega[0]), upper.at[0].set(params.omega[0])
         return lower, upper
 
-    def _grid(self, params: Any) -> Float[Array, "D"]:
+    def _grid(self, params: Params) -> Float[Array, "D"]:
         """Observed scores come in steps of one score point; the other features are left as they are."""
         return jnp.zeros(params.observation_size).at[0].set(1 / max(self.num_scores - 1, 1))
 

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bisimulator.adaptive import Adaptive, Counts, Knowledge, check_knowledge
 from bisimulator.core import Env
 from bisimulator.policies import Rule
+from bisimulator.policies.adaptive import Adaptive, Counts, Knowledge, check_knowledge
 
 _NEWTON_STEPS = 12
 _RIDGE = 1e-2  # keeps the weights finite where a group's outcomes are all alike

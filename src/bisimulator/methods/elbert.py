@@ -72,7 +72,7 @@ class Elbert(Method):
 
     def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
         demand = jax.nn.one_hot(batch.group, self.num_groups) * batch.qualified[..., None]
-        return jnp.concatenate([demand, demand * (batch.action == 1)[..., None]], -1)
+        return jnp.concatenate([demand, demand * batch.accepted[..., None]], -1)
 
     def advantage(self, state: State, advantages: Float[Array, "B 1+K"], extras: Any) -> Float[Array, "B"]:
         each = jax.vmap(standardise, in_axes=1, out_axes=1)(advantages)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from bisimulator.core import Env, Scenario
+from bisimulator.core import Act, Env, Params, Scenario
 from bisimulator.policies import NoConfig
-from bisimulator.simulate import Act
 
 
 class Transitions(eqx.Module):
@@ -24,6 +23,7 @@ class Transitions(eqx.Module):
 
     obs: Float[Array, "*B D"]
     action: Int[Array, "*B"]
+    accepted: Bool[Array, "*B"]  # whether the action accepts the person
     reward: Float[Array, "*B"]
     next_obs: Float[Array, "*B D"]  # before any reset, so that truncated episodes can be bootstrapped
     terminated: Bool[Array, "*B"]
@@ -33,21 +33,27 @@ class Transitions(eqx.Module):
     next_self_obs: Float[Array, "*B D"]
 
 
+Hook: TypeAlias = Literal[
+    "learn", "reward", "num_streams", "streams", "advantage", "observe_params", "adapt_at", "adapt"
+]
+HOOKS: frozenset[Hook] = frozenset(get_args(Hook))
+
+
 class Method:
     """The plain solver: no correction, no extra streams.
 
     Subclasses are frozen dataclasses, so that a compiled program can be kept for a method and its configuration.
     """
 
-    def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> Any:
+    def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> PyTree:
         """The method's own state at the start of training."""
         return ()
 
-    def learn(self, key: Key[Array, ""], state: Any, batch: Transitions) -> tuple[Any, Any]:
+    def learn(self, key: Key[Array, ""], state: PyTree, batch: Transitions) -> tuple[PyTree, PyTree]:
         """Learn from a fresh batch (T, E); returns the state and per-transition extras (leading (T, E)) or ()."""
         return state, ()
 
-    def reward(self, state: Any, batch: Transitions, extras: Any) -> Float[Array, "*B"]:
+    def reward(self, state: PyTree, batch: Transitions, extras: PyTree) -> Float[Array, "*B"]:
         """The reward that the solver sees."""
         return batch.reward
 
@@ -55,15 +61,17 @@ class Method:
         """How many extra reward streams (and value heads) the method wants."""
         return 0
 
-    def streams(self, state: Any, batch: Transitions) -> Float[Array, "*B K"]:
+    def streams(self, state: PyTree, batch: Transitions) -> Float[Array, "*B K"]:
         """Extra reward streams, each with its own value head and advantage."""
         return jnp.zeros((*batch.reward.shape, 0))
 
-    def advantage(self, state: Any, advantages: Float[Array, "B 1+K"], extras: Any) -> Float[Array, "B"]:
+    def advantage(
+        self, state: PyTree, advantages: Float[Array, "B 1+K"], extras: PyTree
+    ) -> Float[Array, "B"]:
         """One advantage from the reward's and the streams'; by default the reward's, standardised."""
         return standardise(advantages[:, 0])
 
-    def observe_params(self, state: Any, params: Any) -> Any:
+    def observe_params(self, state: PyTree, params: Params) -> Params:
         """The environment's params with the method's observation dynamics in force."""
         return params
 
@@ -72,12 +80,12 @@ class Method:
         return ()
 
     def adapt(
-        self, key: Key[Array, ""], state: Any, act: Act, scenario: Scenario, params: Any, horizon: int
-    ) -> Any:
+        self, key: Key[Array, ""], state: PyTree, act: Act, scenario: Scenario, params: Params, horizon: int
+    ) -> PyTree:
         """Change the observation dynamics, with whole episodes under the current policy at hand."""
         return state
 
-    def describe(self, state: Any) -> dict[str, Any]:
+    def describe(self, state: PyTree) -> dict[str, Any]:
         """What of the method's state is worth storing with the results, as arrays."""
         return {}
 
@@ -96,6 +104,11 @@ class LearnedMethod:
     solver: str  # "ppo" or "dqn"
     config: Any = NoConfig()  # noqa: RUF009 (frozen)
     build: Callable[[Any, Env], Method] = lambda config, env: Plain()
+
+
+def used_hooks(method: Method) -> frozenset[Hook]:
+    """The hooks that a method implements."""
+    return frozenset(hook for hook in HOOKS if getattr(type(method), hook) is not getattr(Method, hook))
 
 
 def standardise(x: Float[Array, "B"]) -> Float[Array, "B"]:

@@ -11,9 +11,9 @@ import dataclasses
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bisimulator.adaptive import Adaptive, Counts, Knowledge, check_knowledge
 from bisimulator.core import Env
 from bisimulator.policies import Rule
+from bisimulator.policies.adaptive import Adaptive, Counts, Knowledge, check_knowledge
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from bisimulator.core import Metric, Outcome
-from bisimulator.metrics.over_groups import Values, count, gap_mean_sd
+from bisimulator.core import Column, Metric, Outcome, Values
+from bisimulator.metrics._over_groups import count, gap_mean_sd, over_groups
+
+_COLUMN = Column("approvals", "", (0.0, None))
 
 
 def by_group(outcome: Outcome) -> Values:
@@ -14,7 +16,8 @@ def by_group(outcome: Outcome) -> Values:
 METRIC = Metric(
     name="approvals",
     summary="Number of loans or admissions in the episode",
-    best="",
+    group=_COLUMN,
     by_group=by_group,
+    over_groups=over_groups("approvals", _COLUMN),
     overall=lambda outcome: gap_mean_sd("approvals", by_group(outcome)),
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bisimulator.core import SCORE_GRID, Metric, Outcome, Scenario
-from bisimulator.metrics.over_groups import Values, ratio
+from bisimulator.core import SCORE_GRID, Column, Metric, Outcome, Values
+from bisimulator.metrics._over_groups import ratio
 
 
 def pairwise_gaps(people: Values, points_per_score: int) -> Values:
@@ -34,27 +34,34 @@ def gaps(name: str, people: Values, points_per_score: int) -> dict[str, Values]:
     return {name: largest, f"{name}_mean": ratio(np.where(known, pairs, 0.0).sum(-1), known.sum(-1))}
 
 
-def _lending(scenario: Scenario) -> bool:
-    return "c_plus" in scenario.omega_names
+def _metric(
+    name: str, title: str, summary: str, people: Callable[[Outcome], object], points_per_score: int
+) -> Metric:
+    return Metric(
+        name=name,
+        summary=summary,
+        group=None,
+        by_group=None,
+        over_groups={
+            name: Column(title, "lower", (0.0, None)),
+            f"{name}_mean": Column(f"{title}, mean", "lower", (0.0, None), f"{title} mean"),
+        },
+        overall=lambda outcome: gaps(name, np.asarray(people(outcome), np.float64), points_per_score),
+        applies=lambda scenario: scenario.scores_move,
+    )
 
 
-def _of(name: str, field: str, points: int) -> Callable[[Outcome], dict[str, Values]]:
-    return lambda outcome: gaps(name, np.asarray(getattr(outcome, field), np.float64), points)
-
-
-METRIC = Metric(
-    name="credit_gap",
-    summary="Distance between the groups' final credit scores, in score points",
-    best="lower",
-    by_group=None,
-    overall=_of("credit_gap", "true_scores", 1),
-    applies=_lending,
+METRIC = _metric(
+    "credit_gap",
+    "credit gap",
+    "Distance between the groups' final credit scores, in score points",
+    lambda outcome: outcome.true_scores,
+    1,
 )
-OBSERVED = Metric(
-    name="observed_credit_gap",
-    summary="The same distance between the scores that the agent sees",
-    best="lower",
-    by_group=None,
-    overall=_of("observed_credit_gap", "observed_scores", SCORE_GRID),
-    applies=_lending,
+OBSERVED = _metric(
+    "observed_credit_gap",
+    "observed credit gap",
+    "The same distance between the scores that the agent sees",
+    lambda outcome: outcome.observed_scores,
+    SCORE_GRID,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisimulator.core import Metric, Outcome
-from bisimulator.metrics.over_groups import Values, count, gap, ratio
+from bisimulator.core import Column, Metric, Outcome, Values
+from bisimulator.metrics._over_groups import count, gap, ratio
 
 
 def by_group(outcome: Outcome) -> Values:
@@ -22,7 +22,11 @@ def overall(outcome: Outcome) -> dict[str, Values]:
 METRIC = Metric(
     name="return",
     summary="Return of the episode; per person of each group, and the demographic-parity gap",
-    best="higher",
+    group=Column("return per person", "higher", short="return"),
     by_group=by_group,
+    over_groups={
+        "average_return": Column("average return", "higher", short="return"),
+        "parity_gap": Column("parity gap", "lower", (0.0, None)),
+    },
     overall=overall,
 )

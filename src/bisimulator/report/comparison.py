@@ -12,9 +12,9 @@ from jaxtyping import Float
 from rich.console import Console
 from rich.table import Table
 
+from bisimulator import files
 from bisimulator.core import Env
-from bisimulator.experiments import files
-from bisimulator.experiments.run import (
+from bisimulator.jobs.run import (
     EPISODE_COLUMNS,
     SUMMARY_COLUMNS,
     Result,
@@ -22,10 +22,10 @@ from bisimulator.experiments.run import (
     run,
     summary_rows,
 )
-from bisimulator.experiments.spec import Spec, make_spec
-from bisimulator.report import columns
-from bisimulator.report.progress import progress_bar
-from bisimulator.report.simulation import OTHER_SETTINGS, number, plain_table
+from bisimulator.jobs.spec import Spec, make_spec
+from bisimulator.report import _table_columns as columns
+from bisimulator.report._progress_bar import progress_bar
+from bisimulator.report.rule_tables import OTHER_SETTINGS, number, plain_table
 
 _MOST_GROUPS = 10  # whose omega is told one by one
 WRITTEN = ("summary.csv", "episodes.csv", "table.md")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bisimulator.experiments import stats
-from bisimulator.experiments.run import Result
-from bisimulator.experiments.spec import Spec
+from bisimulator.evaluation import intervals as stats
+from bisimulator.jobs.run import Result
+from bisimulator.jobs.spec import Spec
 from bisimulator.report import statistics
-from bisimulator.report.scenes import Entry, Scene
+from bisimulator.report._by_scenario import Entry, Scene
 from bisimulator.report.verdicts import compare, score
 
 ALIKE = 0.005  # a smaller difference of recalls is none: the paper prints .00

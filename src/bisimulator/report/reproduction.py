@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bisimulator.experiments.executors import Event, Executor, Listener, run_locally
-from bisimulator.experiments.spec import Spec
-from bisimulator.experiments.store import Result
-from bisimulator.report.board import Board, clock
-from bisimulator.report.laboratory import write_report
-from bisimulator.report.live import print_json, view
+from bisimulator.jobs.executors import Event, Executor, Listener, run_locally
+from bisimulator.jobs.spec import Spec
+from bisimulator.jobs.store import Result
+from bisimulator.report._job_states import Board, clock
+from bisimulator.report.progress import print_json, view
 from bisimulator.report.verdicts import compare, score
+from bisimulator.report.write import write_report
 
 
 def show_reproduction(

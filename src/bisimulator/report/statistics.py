@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bisimulator.experiments import stats
-from bisimulator.experiments.run import Result
-from bisimulator.experiments.stats import Interval
-from bisimulator.report.columns import DIGITS
-from bisimulator.report.scenes import Entry, scenes
+from bisimulator.evaluation import intervals as stats
+from bisimulator.evaluation.intervals import Interval
+from bisimulator.jobs.run import Result
+from bisimulator.report._by_scenario import Entry, scenes
+from bisimulator.report._table_columns import DIGITS
 
 BASELINE = "PPO"  # what differences are taken against
 CSV_COLUMNS = (

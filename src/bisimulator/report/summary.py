@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bisimulator import published, registry
-from bisimulator.experiments.run import Result
+from bisimulator.jobs.run import Result
 from bisimulator.report import findings, statistics
-from bisimulator.report.columns import short_title
-from bisimulator.report.scenes import Scene, scenes
+from bisimulator.report._by_scenario import Scene, scenes
+from bisimulator.report._table_columns import short_title
 from bisimulator.report.tables import Grid, markdown, markdown_text, missing_note
 from bisimulator.report.verdicts import Score, compare, score
 
@@ -27,7 +27,7 @@ _PAIRED = (
 
 def paper_scenarios() -> list[str]:
     with_table = {scenario for scenario, _, _ in published.results()}
-    return [name for name in registry.ENVIRONMENTS if name in with_table]
+    return [name for name in registry.names("environment") if name in with_table]
 
 
 def tally(results: Sequence[Result]) -> dict[str, Score]:

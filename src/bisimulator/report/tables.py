@@ -6,9 +6,9 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
-from bisimulator.experiments.run import Result
-from bisimulator.report.columns import DIGITS, best_range, direction, printed, short_title
-from bisimulator.report.scenes import Scene, scenes
+from bisimulator.jobs.run import Result
+from bisimulator.report._by_scenario import Scene, scenes
+from bisimulator.report._table_columns import DIGITS, best_range, direction, printed, short_title
 from bisimulator.report.verdicts import Comparison, compare_scene
 
 CSV_COLUMNS = (

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from bisimulator import published
-from bisimulator.experiments.run import Result
-from bisimulator.report.columns import DIGITS, direction
-from bisimulator.report.scenes import Scene, scenes
+from bisimulator.jobs.run import Result
+from bisimulator.report._by_scenario import Scene, scenes
+from bisimulator.report._table_columns import DIGITS, direction
 
 MATCHED, BEATEN, MISSED = "matched", "beaten", "missed"
 NOT_RUN = "not run"

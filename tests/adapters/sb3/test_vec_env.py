@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from bisimulator.adapters.gymnasium_env import BisimulatorEnv
+from bisimulator.adapters.gymnasium.env import BisimulatorEnv
 from bisimulator.adapters.sb3 import BisimulatorVecEnv
 
 SMALL = {"population": 8, "horizon": 12}

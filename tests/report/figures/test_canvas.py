@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from bisimulator.report.figures.canvas import limits, marker_size, written_groups
+from bisimulator.report.figures._canvas import limits, marker_size, written_groups
 
 
 @pytest.mark.parametrize(

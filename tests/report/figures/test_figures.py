@@ -5,10 +5,16 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from bisimulator.report.colours import style
-from bisimulator.report.columns import published_name
-from bisimulator.report.figures import approvals, canvas, curves, groups, initial, observed, tradeoff
-from bisimulator.report.scenes import scenes
+from bisimulator.report._by_scenario import scenes
+from bisimulator.report._styles import style
+from bisimulator.report._table_columns import published_name
+from bisimulator.report.figures import _canvas as canvas
+from bisimulator.report.figures import approvals_over_time as approvals
+from bisimulator.report.figures import initial_scores as initial
+from bisimulator.report.figures import learning_curve_figures as curves
+from bisimulator.report.figures import observed_scores as observed
+from bisimulator.report.figures import recall_by_group as groups
+from bisimulator.report.figures import tradeoff
 from tests.report.made_up import few, made_up
 
 KINDS = {

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bisimulator.report.figures import canvas
-from bisimulator.report.figures.labels import Labelled, label_ends, label_points, spread
+from bisimulator.report.figures import _canvas as canvas
+from bisimulator.report.figures._labels import Labelled, label_ends, label_points, spread
 
 places = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 

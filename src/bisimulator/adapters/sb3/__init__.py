@@ -6,7 +6,7 @@ if importlib.util.find_spec("stable_baselines3") is None:
     raise ImportError("Stable-Baselines3 is not installed; pip install 'bisimulator[sb3]' brings it")
 
 from bisimulator.adapters.sb3.callback import BisimulatorCallback
-from bisimulator.adapters.sb3.policy import StretchedInputs, as_policy
+from bisimulator.adapters.sb3.model_policy import StretchedInputs, as_policy
 from bisimulator.adapters.sb3.saving import load, save
 from bisimulator.adapters.sb3.vec_env import BisimulatorVecEnv
 

@@ -17,12 +17,12 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
+from bisimulator.adapters._options import facts, split_options
+from bisimulator.adapters._pytrees import stacked
 from bisimulator.adapters.corrector import BATCH, Corrector
-from bisimulator.adapters.groups import missing_group
-from bisimulator.adapters.nests import stacked
-from bisimulator.adapters.options import facts, split_options
-from bisimulator.adapters.sb3.dynamics import check_can_improve, improve_omega
-from bisimulator.adapters.sb3.replay import LiveRewards, attach, detach
+from bisimulator.adapters.group_info import missing_group
+from bisimulator.adapters.sb3._omega import check_can_improve, improve_omega
+from bisimulator.adapters.sb3._replay_rewards import LiveRewards, attach, detach
 from bisimulator.errors import check_int
 from bisimulator.methods.bisimulator import DQN_BISIMULATOR, PPO_BISIMULATOR
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from bisimulator import writing
+from bisimulator import files
 from bisimulator.adapters.sb3.callback import BisimulatorCallback
 
 Model = TypeVar("Model", bound=BaseAlgorithm)
@@ -32,9 +31,7 @@ def save(path: str | Path, model: BaseAlgorithm, callback: BisimulatorCallback) 
         arrays["replay_group"] = callback.replay_group
     target.parent.mkdir(parents=True, exist_ok=True)
     model.save(target.with_name(f"{target.name}.zip"))
-    content = io.BytesIO()
-    np.savez(content, **arrays)
-    writing.replace(_ours(target), content.getvalue())
+    files.write_arrays(_ours(target), arrays)
 
 
 def load(
@@ -51,8 +48,7 @@ def load(
         raise FileNotFoundError(
             f"{_ours(target)} is missing; a model that was saved with model.save is read with {kind.__name__}.load"
         )
-    with np.load(io.BytesIO(_ours(target).read_bytes()), allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+    arrays = files.read_arrays(_ours(target))
     told, group = json.loads(str(arrays.pop("settings"))), arrays.pop("replay_group", None)
     lists = {name: tuple(value) for name, value in told["config"].items() if isinstance(value, list)}
     again = {name: options.pop(name) for name in ("score", "reject") if name in options}

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from bisimulator.adapters.gymnasium_vector import BisimulatorVectorEnv
+from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
 
 _SMALL = ("group", "qualified", "cost")
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bisimulator.experiments.run import Result
-from bisimulator.report.columns import bounds, title
-from bisimulator.report.figures import canvas
-from bisimulator.report.figures.labels import Labelled, label_points
-from bisimulator.report.scenes import Scene, scenes
+from bisimulator.jobs.run import Result
+from bisimulator.report._by_scenario import Scene, scenes
+from bisimulator.report._table_columns import bounds, title
+from bisimulator.report.figures import _canvas as canvas
+from bisimulator.report.figures._labels import Labelled, label_points
 
 HEIGHT = 3.4
 RETURN = "average_return"

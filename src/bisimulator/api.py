@@ -1,0 +1,1 @@
+"""The public functions that run jobs: train, compare and register."""

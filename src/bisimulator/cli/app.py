@@ -1,0 +1,90 @@
+"""The command line: it parses, calls one function of `report` or `experiments`, and turns errors into messages.
+
+A subcommand is a file in `commands` and a line in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import tyro
+
+from bisimulator import __version__
+from bisimulator.cli.audit import audit
+from bisimulator.cli.certify import certify
+from bisimulator.cli.compare import compare
+from bisimulator.cli.frontier import frontier
+from bisimulator.cli.list import list_names
+from bisimulator.cli.population import population
+from bisimulator.cli.reproduce import reproduce
+from bisimulator.cli.runs import runs
+from bisimulator.cli.simulate import simulate
+from bisimulator.cli.train import make_train
+from bisimulator.errors import Interrupted, check_known
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": list_names,
+    "simulate": simulate,
+    "compare": compare,
+    "reproduce": reproduce,
+    "runs": runs,
+    "certify": certify,
+    "frontier": frontier,
+    "audit": audit,
+    "population": population,
+}
+_SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows where no method is named
+
+
+def command_for(name: str, arguments: Sequence[str]) -> Callable[..., None]:
+    """The command; `train` has the options of the method that is named."""
+    if name != "train":
+        return COMMANDS[name]
+    from bisimulator import registry
+
+    named = [a for a in arguments if a in registry.names("method")]
+    words = [a for a in arguments[:2] if not a.startswith("-")]  # an unknown name gets its "did you mean"
+    return make_train([*named, *words[1:], _SHOWN_METHOD][0])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0: done, 130: stopped by Ctrl-C, 2: the user's input was wrong, 1: the machine would not.
+
+    Errors are messages without a traceback unless BISIMULATOR_TRACEBACK is set.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        print(f"bisimulator {__version__}")
+        return 0
+    try:
+        if arguments and not arguments[0].startswith("-"):
+            check_known("command", arguments[0], [*COMMANDS, "train"])
+            command, *rest = arguments
+            tyro.cli(command_for(command, rest), prog=f"bisimulator {command}", args=rest)
+        else:  # help, or a reminder that a command is missing
+            commands = {**COMMANDS, "train": make_train(_SHOWN_METHOD)}
+            tyro.extras.subcommand_cli_from_dict(
+                commands, prog="bisimulator", description="Long-term group fairness.", args=arguments
+            )
+    except KeyboardInterrupt:
+        print("bisimulator: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ValueError, TypeError, FloatingPointError, Interrupted) as error:
+        if os.environ.get("BISIMULATOR_TRACEBACK"):
+            raise
+        print(f"bisimulator: {error}", file=sys.stderr)
+        return 130 if isinstance(error, Interrupted) else 2
+    except OSError as error:  # a full disk, a folder that may not be written
+        if os.environ.get("BISIMULATOR_TRACEBACK"):
+            raise
+        print(f"bisimulator: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""`bisimulator runs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from rich.console import Console
+
+
+def runs(
+    action: tyro.conf.Positional[Literal["list", "show", "clean"]],
+    job: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="JOB")] = None,
+    out: Path = Path("runs"),
+    yes: bool = False,
+    all: bool = False,
+) -> None:
+    """The jobs that are kept: list them, show one, or remove what stopped jobs left.
+
+    Args:
+      action: list: all jobs, done, stopped, running or damaged; show: one job's configuration and result; clean: remove
+        the checkpoints of stopped jobs, unfinished files and files that were set aside.
+      job: for show: its name, or a part of it that no other has.
+      out: folder of the jobs.
+      yes: remove without asking.
+      all: remove finished results as well.
+    """
+    from bisimulator.report import job_tables as view
+
+    if action == "show":
+        if job is None:
+            raise ValueError("show needs a job's name, as `bisimulator runs list` writes it")
+        view.show_run(out, job, Console())
+    elif job is not None:
+        raise ValueError(f"{action} takes all jobs of a folder, got {job!r}; name the folder with --out")
+    elif action == "list":
+        view.list_runs(out, Console())
+    else:
+        view.clean_runs(out, Console(), yes=yes, finished_too=all)

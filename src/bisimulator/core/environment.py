@@ -1,0 +1,98 @@
+"""An environment: a scenario with its parameters, made by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any, Generic
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int, Key
+
+from bisimulator import registry
+from bisimulator.core.types import P, S, Scenario, Step
+from bisimulator.errors import check_keywords
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Env(Generic[P, S]):
+    """A scenario with its parameters: what `evaluate`, `train`, `certify` and `frontier` take."""
+
+    name: str
+    scenario: Scenario[P, S]
+    params: P
+
+    def reset(self, key: Key[Array, ""]) -> S:
+        return self.scenario.reset(key, self.params)
+
+    def step(self, key: Key[Array, ""], state: S, action: Int[Array, ""]) -> tuple[S, Step]:
+        return self.scenario.step(key, state, action, self.params)
+
+    def observe(self, state: S) -> Float[Array, "D"]:
+        return self.scenario.observe(state, self.params)
+
+    def with_omega(self, omega: Float[Array, "G K"]) -> Env[P, S]:
+        """The same environment with other observation dynamics."""
+        return dataclasses.replace(self, params=set_omega(self.params, omega))
+
+    @property
+    def num_groups(self) -> int:
+        return int(self.params.num_groups)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The groups' names; numbers from 1 if they have none."""
+        return self.params.group_names or tuple(str(g + 1) for g in range(self.num_groups))
+
+    @property
+    def omega_bounds(self) -> tuple[float, float]:
+        """The range in which omega may be learned; it grows with how far scores move."""
+        (low, high), scale = self.scenario.omega_bounds, self.params.omega_scale
+        return low * scale, high * scale
+
+    @property
+    def horizon(self) -> int:
+        return int(self.params.horizon)
+
+    @property
+    def num_actions(self) -> int:
+        return len(self.scenario.action_names)
+
+    @property
+    def observation_size(self) -> int:
+        return int(self.params.observation_size)
+
+    def __repr__(self) -> str:
+        p = self.params
+        return (
+            f"Env({self.name!r}, groups={p.num_groups}, scores={p.num_scores}, "
+            f"population={p.population}, horizon={self.horizon})"
+        )
+
+
+def make(name: str, **params: Any) -> Env:
+    """Make an environment by name.
+
+    Args:
+        name: one of `bisimulator list`, such as "lending".
+        **params: parameters of the scenario; the defaults are the paper's.
+
+    Returns:
+        The environment, with checked parameters.
+
+    Raises:
+        ValueError: if the name is unknown or a value is wrong.
+        TypeError: if the scenario has no such parameter.
+
+    Example:
+        >>> make("lending", population=500)
+        Env('lending', groups=2, scores=7, population=500, horizon=10000)
+    """
+    scenario: Scenario = registry.lookup("environment", name)
+    check_keywords(f"environment {name!r}", params, inspect.signature(scenario.make_params).parameters)
+    return Env(name, scenario, scenario.make_params(**params))
+
+
+def set_omega(params: P, omega: Float[Array, "G K"]) -> P:
+    """The same params with other observation dynamics; works on traced arrays."""
+    return eqx.tree_at(lambda p: p.omega, params, omega)

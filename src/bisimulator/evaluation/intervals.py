@@ -1,0 +1,102 @@
+"""What can be said from a few seeds: means, interquartile means and paired differences with 95% intervals.
+
+All take one number a seed; a seed without one (NaN) is left out. With fewer than two seeds there is no interval (NaN).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from bisimulator.core import Values
+
+_CONFIDENCE = 0.95
+_RESAMPLES = 2000
+
+
+class Interval(NamedTuple):
+    """An estimate with its 95% interval; `low` and `high` are NaN if there is none."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def mean_interval(values: ArrayLike) -> Interval:
+    """The mean, with Student's interval."""
+    mean, half = mean_and_half_width(values)
+    return Interval(mean, mean - half, mean + half)
+
+
+def mean_and_half_width(values: ArrayLike) -> tuple[float, float]:
+    """The mean, and half the width of Student's interval around it."""
+    known = _known(values)
+    if known.size < 2:
+        return float(known[0]) if known.size else np.nan, np.nan
+    error = known.std(ddof=1) / np.sqrt(known.size)
+    return float(known.mean()), float(stats.t.ppf((1 + _CONFIDENCE) / 2, known.size - 1) * error)
+
+
+def iqm_interval(values: ArrayLike, rng: np.random.Generator) -> Interval:
+    """The mean of the middle half, which one odd seed cannot move far, with its percentile bootstrap interval."""
+    known = _known(values)
+    if known.size == 0:
+        return Interval(np.nan, np.nan, np.nan)
+    estimate = float(stats.trim_mean(known, 0.25))
+    if known.size == 1:
+        return Interval(estimate, np.nan, np.nan)
+    again = rng.choice(known, (_RESAMPLES, known.size))
+    outside = 100 * (1 - _CONFIDENCE) / 2
+    low, high = np.percentile(stats.trim_mean(again, 0.25, axis=1), [outside, 100 - outside])
+    return Interval(estimate, float(low), float(high))
+
+
+def paired_difference(a: ArrayLike, b: ArrayLike) -> Interval:
+    """The mean of a - b, seed by seed: what seeds have in common, such as their evaluation episodes, cancels."""
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if first.shape != second.shape:
+        raise ValueError(f"pairs need as many of one as of the other, got {first.shape} and {second.shape}")
+    return mean_interval(first - second)
+
+
+def in_words(difference: Interval, what: str, than: str, digits: int = 2) -> str:
+    """A sentence such as "the return is significantly lower than that of PPO, by 105.60 (...)"."""
+    estimate, low, high = difference
+    if np.isnan(estimate):
+        return f"{what} cannot be compared with that of {than}: there are no pairs of seeds"
+    way, by = "higher" if estimate > 0 else "lower", f"{abs(estimate):.{digits}f}"
+    if np.isnan(low):
+        return f"{what} is {by} {way} than that of {than}; one pair of seeds cannot tell it from chance"
+    if estimate == low == high == 0:
+        return f"{what} is the same as that of {than} with every seed"
+    interval = f"95% interval of the difference {low:+.{digits}f} to {high:+.{digits}f}"
+    if low <= 0 <= high:
+        return f"{what} does not differ significantly from that of {than} ({interval})"
+    return f"{what} is significantly {way} than that of {than}, by {by} ({interval})"
+
+
+def seed_means(values: Values) -> Values:
+    """The mean over each seed's episodes, without the undefined ones (NaN); NaN where all of them are."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0.0).sum(1) / known.sum(1)
+
+
+def mean_and_interval(values: Values) -> tuple[float, float]:
+    """Mean and Student 95% half width over seeds (first axis), each seed being the mean of its episodes.
+
+    An undefined episode (NaN) is left out; with one seed there is no interval (NaN).
+    """
+    return mean_and_half_width(seed_means(values))
+
+
+def _known(values: ArrayLike) -> Values:
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1:
+        raise ValueError(
+            f"wanted one number a seed, got shape {array.shape}; average over the episodes first"
+        )
+    return array[~np.isnan(array)]

@@ -1,0 +1,21 @@
+"""`bisimulator list`: everything that can be asked for by name."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from rich.console import Console
+from rich.table import Table
+
+from bisimulator import registry
+
+
+def show_registry(console: Console) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("kind", "name", "what it is"):
+        table.add_column(title, no_wrap=title != "what it is")
+    for kind in get_args(registry.Kind):
+        for i, name in enumerate(registry.names(kind)):
+            table.add_row(kind if i == 0 else "", name, registry.lookup(kind, name).summary)
+        table.add_section()
+    console.print(table)

@@ -1,0 +1,41 @@
+"""A training is split into shards of a few seeds each, which run side by side, one per core."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Protocol, TypeAlias, TypeVar
+
+import jax
+import numpy as np
+
+from bisimulator.solvers.solver import TrainingState
+
+Shards: TypeAlias = tuple[TrainingState, ...]
+_SEEDS_PER_SHARD = 5
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class MapShards(Protocol):
+    def __call__(self, f: Callable[[A], B], shards: Iterable[A]) -> tuple[B, ...]: ...
+
+
+def shard_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The seeds of each shard. They do not depend on the machine, so neither do the numbers."""
+    count = max(-(-len(seeds) // _SEEDS_PER_SHARD), min(2, len(seeds)))
+    return [tuple(shard.tolist()) for shard in np.array_split(np.asarray(seeds), count)]
+
+
+@contextmanager
+def on_all_cores() -> Iterator[MapShards]:
+    """A map over shards in threads: one compiled loop of small steps keeps one core busy, not more."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+
+        def map_shards(f: Callable[[A], B], shards: Iterable[A]) -> tuple[B, ...]:
+            return tuple(threads.map(lambda shard: jax.block_until_ready(f(shard)), shards))
+
+        yield map_shards

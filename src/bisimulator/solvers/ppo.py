@@ -1,0 +1,230 @@
+"""Proximal policy optimisation with CleanRL's details; all seeds advance together.
+
+One update is: roll out, let the method learn and shape the reward, estimate advantages, then a number of epochs
+over shuffled minibatches. The method's hooks are the only place where fairness enters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from bisimulator.core import Act, Env, Params, Scenario
+from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
+from bisimulator.policies import MLP, make_mlp
+from bisimulator.solvers.gae import gae
+from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
+from bisimulator.solvers.solver import check_solver_config
+
+
+@dataclasses.dataclass(frozen=True)
+class PPOConfig:
+    """The paper's hyperparameters (its table "Hyperparameters for PPO")."""
+
+    num_envs: int = 8  # environments per seed
+    rollout: int = 64  # steps of each environment per update; 8 x 64 is the paper's batch of 512
+    minibatch: int = 64  # transitions per gradient step
+    epochs: int = 5  # passes over the batch per update
+    learning_rate: float = 5e-5  # annealed linearly to 0
+    gamma: float = 0.99  # discount factor
+    gae_lambda: float = 0.95  # lambda of the advantage estimation
+    clip: float = 0.2  # clipping of the probability ratio, and of the value loss
+    entropy: float = 0.01  # weight of the entropy bonus
+    value: float = 0.5  # weight of the value loss
+    max_grad_norm: float = 0.5  # gradient-norm clipping
+    hidden: tuple[int, ...] = (256,)  # hidden layers of actor and critic
+    anneal: bool = True  # anneal the learning rate
+    input_scale: float = 20.0  # observations in 0..1 are multiplied by this before the networks
+
+    def __post_init__(self) -> None:
+        check_solver_config(self)
+        if self.batch % self.minibatch:
+            raise ValueError(
+                f"minibatch must divide num_envs * rollout = {self.batch}, got {self.minibatch}; try {self.batch // 8}"
+            )
+
+    @property
+    def batch(self) -> int:
+        """Environment steps per update."""
+        return self.num_envs * self.rollout
+
+
+class Theta(eqx.Module):
+    actor: MLP
+    critic: MLP  # one output for the reward and one for each extra stream
+
+
+class Training(eqx.Module):
+    """Everything that changes during training; every leaf but `envs.t` and `update` has a leading seed axis."""
+
+    key: Key[Array, "S"]
+    theta: Theta
+    opt_state: optax.OptState
+    method: PyTree
+    envs: EnvBatch
+    update: Int[Array, ""]
+
+
+class Minibatch(eqx.Module):
+    obs: Float[Array, "B D"]
+    action: Int[Array, "B"]
+    log_prob: Float[Array, "B"]
+    value: Float[Array, "B K"]
+    advantages: Float[Array, "B K"]
+    extras: PyTree  # of the method
+
+
+@dataclasses.dataclass(frozen=True)
+class PPO:
+    """The solver: `init` and `update` are pure; the trainer compiles and loops them."""
+
+    config: PPOConfig
+    method: Method
+    updates: int  # of the whole training, for annealing
+    hooks: ClassVar[frozenset[Hook]] = HOOKS
+
+    def optimizer(self) -> optax.GradientTransformation:
+        c = self.config
+        rate = optax.linear_schedule(c.learning_rate, 0.0, self.updates) if c.anneal else c.learning_rate
+        steps = c.epochs * (c.batch // c.minibatch)
+
+        def schedule(count: Array) -> Array:  # annealed per update, as CleanRL
+            return jnp.asarray(rate(count // steps) if callable(rate) else rate)
+
+        return optax.chain(optax.clip_by_global_norm(c.max_grad_norm), optax.adam(schedule, eps=1e-5))
+
+    def init(self, keys: Key[Array, "S"], env: Env) -> Training:
+        c = self.config
+        outputs = 1 + self.method.num_streams(env)
+        net = partial(
+            make_mlp,
+            inputs=env.observation_size,
+            hidden=c.hidden,
+            input_scale=c.input_scale,
+            groups=env.num_groups,
+        )
+
+        def one(key: Key[Array, ""]) -> tuple[Key[Array, ""], Theta, optax.OptState, PyTree, Key[Array, ""]]:
+            k_run, k_actor, k_critic, k_method, k_envs = jax.random.split(key, 5)
+            theta = Theta(
+                actor=net(k_actor, outputs=env.num_actions, output_scale=0.01),
+                critic=net(k_critic, outputs=outputs, output_scale=1.0),
+            )
+            return (
+                k_run,
+                theta,
+                self.optimizer().init(theta),
+                self.method.init(k_method, env, c.num_envs),
+                k_envs,
+            )
+
+        k_run, theta, opt_state, method, k_envs = seed_by_seed(one, keys)
+        params = observed_params(self.method, method, env.params, keys.shape[0])
+        envs = start(env.scenario, k_envs, params, c.num_envs)
+        return Training(k_run, theta, opt_state, method, envs, jnp.int32(0))
+
+    def policy(self, theta: Theta) -> MLP:
+        """The network of one seed that decides: its largest output is the greedy action."""
+        return theta.actor
+
+    def behave(self, theta: Theta) -> Act:
+        """How one seed's policy acts while it learns: sampled."""
+        return lambda key, obs: jax.random.categorical(key, theta.actor(obs))
+
+    def update(
+        self, training: Training, scenario: Scenario, params: Params
+    ) -> tuple[Training, dict[str, Array]]:
+        c = self.config
+        keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, training.update), 3))(training.key)
+        num_groups = params.num_groups
+        params = observed_params(self.method, training.method, params, keys.shape[0])
+        envs, batch = rollout(scenario, training.envs, act, training.theta, keys[:, 0], params, c.rollout)
+        theta, opt_state, method, diagnostics = jax.vmap(self._improve)(
+            keys[:, 1], keys[:, 2], training.theta, training.opt_state, training.method, batch
+        )
+        logs = batch_logs(batch, diagnostics, num_groups)
+        return Training(training.key, theta, opt_state, method, envs, training.update + 1), logs
+
+    def _improve(
+        self,
+        k_method: Key[Array, ""],
+        k_shuffle: Key[Array, ""],
+        theta: Theta,
+        opt_state: optax.OptState,
+        method: PyTree,
+        batch: Transitions,
+    ) -> tuple[Theta, optax.OptState, PyTree, dict[str, Array]]:
+        """One seed's update from its batch (T, E)."""
+        c = self.config
+        method, extras = self.method.learn(k_method, method, batch)
+        shaped = self.method.reward(method, batch, extras)
+        rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)
+        value, next_value = theta.critic(batch.obs), theta.critic(batch.next_obs)
+        advantages = gae(rewards, value, next_value, batch.terminated, batch.truncated, c.gamma, c.gae_lambda)
+        log_prob = _log_prob(theta.actor, batch.obs, batch.action)
+        data = Minibatch(batch.obs, batch.action, log_prob, value, advantages, extras)
+        flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
+        order = jax.vmap(lambda k: jax.random.permutation(k, c.batch))(jax.random.split(k_shuffle, c.epochs))
+        minibatches = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
+        optimizer = self.optimizer()
+
+        def improve(
+            carry: tuple[Theta, optax.OptState], minibatch: Minibatch
+        ) -> tuple[tuple[Theta, optax.OptState], dict[str, Array]]:
+            theta, opt_state = carry
+            (_, logs), gradient = jax.value_and_grad(self._loss, has_aux=True)(theta, method, minibatch)
+            change, opt_state = optimizer.update(gradient, opt_state, theta)
+            return (optax.apply_updates(theta, change), opt_state), logs
+
+        (theta, opt_state), logs = jax.lax.scan(improve, (theta, opt_state), minibatches)
+        diagnostics = {name: values.mean() for name, values in logs.items()}
+        diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
+        return theta, opt_state, method, diagnostics
+
+    def _loss(
+        self, theta: Theta, method: PyTree, batch: Minibatch
+    ) -> tuple[Float[Array, ""], dict[str, Array]]:
+        """PPO's clipped loss, and what CleanRL logs of it."""
+        c = self.config
+        logits = jax.nn.log_softmax(theta.actor(batch.obs))
+        log_ratio = jnp.take_along_axis(logits, batch.action[:, None], 1)[:, 0] - batch.log_prob
+        ratio = jnp.exp(log_ratio)
+        advantage = self.method.advantage(method, batch.advantages, batch.extras)
+        clipped = jnp.clip(ratio, 1 - c.clip, 1 + c.clip)
+        policy_loss = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
+        value, target = theta.critic(batch.obs), batch.advantages + batch.value
+        near = batch.value + jnp.clip(value - batch.value, -c.clip, c.clip)
+        value_loss = 0.5 * jnp.maximum((value - target) ** 2, (near - target) ** 2).mean(0).sum()
+        entropy = -(jnp.exp(logits) * logits).sum(-1).mean()
+        loss = policy_loss - c.entropy * entropy + c.value * value_loss
+        logs = {
+            "loss": loss,
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "approx_kl": (ratio - 1 - log_ratio).mean(),
+            "clip_fraction": (jnp.abs(ratio - 1) > c.clip).mean(),
+        }
+        return loss, logs
+
+
+def act(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:
+    """Sampled actions of every seed's policy."""
+    return jax.vmap(lambda theta, key, obs: jax.random.categorical(key, theta.actor(obs)))(theta, keys, obs)
+
+
+def explained_variance(value: Float[Array, "*B"], advantage: Float[Array, "*B"]) -> Float[Array, ""]:
+    """1 - Var(return - value) / Var(return): 1 for a perfect critic, 0 for a constant one, as CleanRL."""
+    spread = (value + advantage).var()
+    return jnp.where(spread > 0, 1 - advantage.var() / jnp.maximum(spread, 1e-12), 0.0)
+
+
+def _log_prob(actor: MLP, obs: Float[Array, "*B D"], action: Int[Array, "*B"]) -> Float[Array, "*B"]:
+    return jnp.take_along_axis(jax.nn.log_softmax(actor(obs)), action[..., None], -1)[..., 0]

@@ -1,0 +1,144 @@
+"""Steps S seeds x E environments together and resets those that end.
+
+The seed axis is explicit and the reset sits in one `cond` over the whole batch: under a `vmap` the population would
+be selected, that is copied, at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from bisimulator.core import ANOTHER_BRANCH, Params, Scenario, State, Step
+from bisimulator.methods.hooks import Method, Transitions
+from bisimulator.solvers.solver import BatchAct
+
+T = TypeVar("T")
+
+
+class EnvBatch(eqx.Module):
+    """The environments of all seeds and what they show."""
+
+    key: Key[Array, "S E"]
+    state: State  # leading axes (S, E)
+    obs: Float[Array, "S E D"]
+    t: Int[Array, ""]  # steps taken so far
+
+
+def over_batch(f: Callable[..., T]) -> Callable[..., T]:
+    """f(key, ..., params) of one environment -> the same for (S, E) environments; params differ by seed."""
+
+    def mapped(*args: PyTree) -> T:
+        *per_env, params = args
+        inner = jax.vmap(f, in_axes=(*(0 for _ in per_env), None))
+        out: T = jax.vmap(inner, in_axes=(*(0 for _ in per_env), 0))(*per_env, params)
+        return out
+
+    return mapped
+
+
+def start(scenario: Scenario, keys: Key[Array, "S"], params: Params, num_envs: int) -> EnvBatch:
+    """Fresh environments; `params` has a leading seed axis."""
+    pairs = jax.vmap(lambda key: jax.random.split(key, (num_envs, 2)))(keys)
+    state = over_batch(scenario.reset)(pairs[..., 0], params)
+    obs = over_batch(scenario.observe)(state, params)
+    return EnvBatch(key=pairs[..., 1], state=state, obs=obs, t=jnp.int32(0))
+
+
+def step(
+    scenario: Scenario, envs: EnvBatch, action: Int[Array, "S E"], params: Params
+) -> tuple[EnvBatch, Step]:
+    """One step of every environment. `Step.obs` is before any reset, `EnvBatch.obs` after it."""
+    keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, envs.t)))(envs.key)
+    state, out = over_batch(scenario.step)(keys, envs.state, action, params)
+    ended = out.terminated | out.truncated
+
+    def reset_ended(state: State) -> tuple[State, Array]:
+        reset_keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, ANOTHER_BRANCH)))(keys)
+        fresh = over_batch(scenario.reset)(reset_keys, params)
+        state = jax.tree.map(lambda new, old: jnp.where(_expand(ended, old), new, old), fresh, state)
+        return state, over_batch(scenario.observe)(state, params)
+
+    state, obs = jax.lax.cond(ended.any(), reset_ended, lambda state: (state, out.obs), state)
+    return EnvBatch(key=envs.key, state=state, obs=obs, t=envs.t + 1), out
+
+
+def rollout(
+    scenario: Scenario,
+    envs: EnvBatch,
+    act: BatchAct,
+    theta: PyTree,
+    keys: Key[Array, "S"],
+    params: Params,
+    length: int,
+) -> tuple[EnvBatch, Transitions]:
+    """`length` steps of every environment; transitions have leading axes (S, T, E)."""
+
+    def body(envs: EnvBatch, t: Int[Array, ""]) -> tuple[EnvBatch, Transitions]:
+        action = act(theta, jax.vmap(lambda k: jax.random.fold_in(k, t))(keys), envs.obs)
+        after, out = step(scenario, envs, action, params)
+        return after, as_transitions(scenario, envs.obs, action, out)
+
+    envs, batch = jax.lax.scan(body, envs, jnp.arange(length))
+    return envs, jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), batch)
+
+
+def as_transitions(
+    scenario: Scenario, obs: Float[Array, "S E D"], action: Int[Array, "S E"], out: Step
+) -> Transitions:
+    return Transitions(
+        obs=obs,
+        action=action,
+        accepted=scenario.accepts(action),
+        reward=out.reward,
+        next_obs=out.obs,
+        terminated=out.terminated,
+        truncated=out.truncated,
+        group=out.group,
+        qualified=out.qualified,
+        next_self_obs=out.next_self_obs,
+    )
+
+
+def seed_by_seed(init: Callable[[Key[Array, ""]], T], keys: Key[Array, "S"]) -> T:
+    """init(key) of every seed, one after the other.
+
+    Side by side, the orthogonal initialisation's LAPACK calls can deadlock in XLA's threads.
+    """
+    out: T = jax.lax.map(init, keys)
+    return out
+
+
+def observed_params(method: Method, states: PyTree, params: Params, seeds: int) -> Params:
+    """Every seed's params, with its own observation dynamics, along a leading seed axis."""
+    out: Params = jax.vmap(method.observe_params, in_axes=(0, None), axis_size=seeds)(states, params)
+    return out
+
+
+def batch_logs(batch: Transitions, diagnostics: dict[str, Array], num_groups: int) -> dict[str, Array]:
+    """Every seed's progress in one batch (S, T, E): sums over its decisions, so that batches can be added up.
+
+    `diagnostics` are the solver's own, (S,) each, among them its "loss".
+    """
+
+    def by_group(flags: Array) -> Array:
+        count = jnp.zeros((flags.shape[0], num_groups))
+        seed = jnp.broadcast_to(jnp.arange(flags.shape[0])[:, None, None], flags.shape)
+        return count.at[seed, batch.group].add(flags)
+
+    return {
+        **diagnostics,
+        "reward": batch.reward.sum((1, 2)),
+        "approved": batch.accepted.sum((1, 2)).astype(jnp.float32),
+        "qualified": by_group(batch.qualified.astype(jnp.float32)),
+        "approved_qualified": by_group((batch.qualified & batch.accepted).astype(jnp.float32)),
+    }
+
+
+def _expand(mask: Array, like: Array) -> Array:
+    return mask.reshape(mask.shape + (1,) * (like.ndim - mask.ndim))

@@ -1,0 +1,84 @@
+"""The ids that Gymnasium knows, and that they make what `bisimulator.make` makes."""
+
+import subprocess
+import sys
+import warnings
+from importlib.metadata import entry_points
+
+import gymnasium
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from bisimulator import registry
+from bisimulator.adapters import gymnasium_id, register_all
+
+IDS = [gymnasium_id(name) for name in registry.names("environment")]
+
+
+def test_ids_follow_the_registry():
+    assert set(IDS) >= {
+        "bisimulator/Lending-v0",
+        "bisimulator/LendingConscientiousness-v0",
+        "bisimulator/Lending10Groups-v0",
+        "bisimulator/College-v0",
+    }
+    assert all(name in gymnasium.registry for name in IDS)
+
+
+def test_registering_again_changes_nothing():
+    before = dict(gymnasium.registry)
+    register_all()
+    assert gymnasium.registry == before
+
+
+def test_a_new_environment_gets_an_id_by_itself(monkeypatch):
+    monkeypatch.setitem(
+        registry.names("environment"), "small-loans", registry.names("environment")["lending"]
+    )
+    register_all()
+    spec = gymnasium.registry.pop("bisimulator/SmallLoans-v0")
+    assert spec.kwargs == {"scenario": "small-loans"}
+
+
+@pytest.mark.parametrize("prefix", ["bisimulator:", ""])
+def test_ids_work_in_a_fresh_process(prefix):
+    """With the module before the colon nothing needs to be imported first."""
+    first = "import gymnasium" if prefix else "import gymnasium, bisimulator"
+    code = f"{first}; print(gymnasium.make('{prefix}bisimulator/Lending-v0', population=200).unwrapped.env)"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert "population=200" in done.stdout, done.stderr
+
+
+def test_the_entry_point_names_the_registration():
+    (point,) = [p for p in entry_points(group="gymnasium.envs") if p.value.startswith("bisimulator")]
+    assert point.load() is register_all
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_passes_gymnasiums_checker(name):
+    check_env(gymnasium.make(name, population=20).unwrapped)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_passes_stable_baselines3s_checker(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of importing torch; what the checker says is an error again below
+        checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    env = gymnasium.make(name, population=20, render_mode="rgb_array").unwrapped
+    checker.check_env(env, skip_render_check=False)
+
+
+def test_params_are_keywords():
+    env = gymnasium.make(IDS[0], population=70, horizon=5, groups=3).unwrapped
+    assert (env.env.params.population, int(env.env.params.horizon), env.env.num_groups) == (70, 5, 3)
+    vector = gymnasium.make_vec(IDS[0], num_envs=2, population=70, groups=3)
+    assert vector.observation_space.shape == (2, 6)
+
+
+def test_wrong_params_are_the_librarys_errors():
+    with pytest.raises(TypeError, match=r"no parameter 'populaton'. Did you mean 'population'"):
+        gymnasium.make(IDS[0], populaton=3)
+    with pytest.raises(ValueError, match="group_probs must sum to 1"):
+        gymnasium.make_vec(IDS[0], num_envs=2, group_probs=(2, 3))

@@ -1,0 +1,90 @@
+"""omega with Stable-Baselines3's policies: compiled for our environments, step by step for others."""
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
+
+import bisimulator
+from bisimulator.adapters import WithGroups
+from bisimulator.adapters.sb3 import BisimulatorCallback, as_policy
+from bisimulator.adapters.sb3._omega import is_ours
+from bisimulator.adapters.sb3.model_policy import StretchedInputs, action_probabilities
+from tests.adapters.applicants import Applicants
+from tests.adapters.test_group_info import Counter
+
+OPTIONS = {"n_steps": 16, "batch_size": 16, "n_epochs": 1, "seed": 0, "device": "cpu"}
+SMALL = {
+    "hidden": (4,),
+    "psi_hidden": (4,),
+    "dynamics_steps": 3,
+    "dynamics_at": (0.5,),
+    "psi_first_steps": 2,
+    "psi_steps": 1,
+    "psi_minibatch": 8,
+    "compared": 20,
+}
+
+
+def test_our_environments(venv):
+    model, callback = (
+        PPO("MlpPolicy", VecMonitor(venv), **OPTIONS),
+        BisimulatorCallback(batch=64, every=64, **SMALL),
+    )
+    with pytest.raises(ValueError, match="leave score out"):
+        model.learn(
+            64, callback=BisimulatorCallback(batch=64, every=64, score=lambda obs: obs[:, 0], **SMALL)
+        )
+    model.learn(128, callback=callback)
+    omega = venv.get_attr("observation_params")[0]
+    np.testing.assert_array_equal(omega, callback.corrector.omega)
+    assert (omega != 1).any()
+    assert 0 <= omega.min() <= omega.max() <= 2
+    assert callback.corrector.describe()["j_dyn"] > 0
+
+
+def test_environments_of_others_need_one_to_try_candidates_in():
+    venv = DummyVecEnv([lambda: Applicants(horizon=20)] * 4)
+    model = PPO("MlpPolicy", venv, **OPTIONS)
+    with pytest.raises(ValueError, match="pass dynamics_env=lambda: MyEnv"):
+        model.learn(64, callback=BisimulatorCallback(batch=64, every=64, **SMALL))
+    assert model.num_timesteps == 0  # before anything started
+    callback = BisimulatorCallback(batch=64, every=64, dynamics_env=lambda: Applicants(horizon=20), **SMALL)
+    model.learn(64, callback=callback)
+    for omega in venv.get_attr("observation_params"):
+        np.testing.assert_array_equal(omega, callback.corrector.omega)
+
+
+def test_environments_without_observation_parameters_have_no_omega():
+    def make():
+        return WithGroups(Counter(), group=lambda obs: int(obs[0]) % 2, num_groups=2)
+
+    callback = BisimulatorCallback(batch=64, every=64, **SMALL)
+    PPO("MlpPolicy", DummyVecEnv([make] * 4), **OPTIONS).learn(64, callback=callback)
+    assert callback.corrector.omega.size == 0
+
+
+def test_whose_observations_are_ours(venv):
+    assert is_ours(VecMonitor(VecNormalize(venv)))
+    assert not is_ours(VecFrameStack(venv, 2))
+    assert not is_ours(DummyVecEnv([Applicants]))
+
+
+def test_policies_of_models(venv):
+    """As a function for `evaluate`; as probabilities for candidates."""
+    stretched = {"features_extractor_class": StretchedInputs, "features_extractor_kwargs": {"scale": 3.0}}
+    for kind, options in ((PPO, OPTIONS), (DQN, {"seed": 0, "device": "cpu"})):
+        model = kind("MlpPolicy", venv, policy_kwargs=stretched, **options)
+        obs = np.random.default_rng(0).random((6, 5)).astype(np.float32)
+        chance = action_probabilities(model, obs)
+        np.testing.assert_allclose(chance.sum(1), 1, rtol=1e-5)
+        np.testing.assert_array_equal(chance.argmax(1), as_policy(model)(obs))
+        features = model.policy.features_extractor or model.policy.q_net.features_extractor
+        np.testing.assert_allclose(features(model.policy.obs_to_tensor(obs)[0]), 3 * obs, rtol=1e-6)
+    env = bisimulator.make("lending", population=20, horizon=30)
+    result = bisimulator.evaluate(env, as_policy(model), episodes=1, seeds=1)
+    assert jax.tree.leaves(result.outcome)
+    with pytest.raises(ValueError, match="works on Box observations"):
+        StretchedInputs(gymnasium.spaces.Discrete(3))

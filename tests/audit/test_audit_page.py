@@ -1,0 +1,72 @@
+"""The page stands alone and shows what was found."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from bisimulator.audit.audit_page import GROUP_COLUMNS, cell, render
+from bisimulator.audit.words import caveats, findings
+
+VOID = {"meta", "br", "img", "link", "use", "path", "rect", "circle"}
+
+
+@pytest.fixture(scope="module")
+def page(found):
+    return render(found)
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.links = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href", "xlink:href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def test_it_needs_nothing_else_and_runs_nothing(page):
+    tags = Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert not {"script", "iframe", "object", "link", "img"} & set(tags.seen)
+    assert all(link.startswith("#") for link in tags.links)
+    assert "default-src 'none'" in page
+    assert not re.search(r"url\((?!#)", page)
+    assert tags.seen.count("svg") == 3
+
+
+def test_what_comes_from_outside_is_escaped(page):
+    assert "<b>up</b>" not in page
+    assert "&lt;b&gt;up&lt;/b&gt;" in page
+    assert "First &amp; last." in page
+
+
+def test_it_tells_what_was_found(page, found):
+    from markupsafe import escape
+
+    for title, text in findings(found):
+        assert str(escape(title)) in page
+        assert str(escape(text)) in page
+    for sentence in caveats():
+        assert str(escape(sentence)) in page
+    for g in range(2):
+        for column in GROUP_COLUMNS:
+            assert f"<td>{cell(found, column, g)}</td>" in page
+
+
+def test_it_is_the_same_each_time(page, found):
+    again = render(found)
+    assert again == page
+
+
+def test_cells(found):
+    assert re.fullmatch(r"\d+\.\d% ± \d+\.\d", cell(found, "recall", 0))
+    assert re.fullmatch(r"\d+", cell(found, "score_start", 0))

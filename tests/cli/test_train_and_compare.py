@@ -1,0 +1,225 @@
+"""`bisimulator train` and `bisimulator compare` as a person meets them."""
+
+import dataclasses
+import json
+import os
+import signal
+
+import pytest
+
+from bisimulator import registry
+from bisimulator.cli import app as cli
+from bisimulator.report import comparison
+from bisimulator.solvers import trainer
+
+SMALL = ["--seeds", "2", "--episodes", "1", "--set", "population=10", "horizon=20"]
+TINY = [
+    "--solver.num-envs",
+    "2",
+    "--solver.rollout",
+    "4",
+    "--solver.minibatch",
+    "8",
+    "--solver.epochs",
+    "1",
+    "--solver.hidden",
+    "4",
+]
+TRAIN = ["train", "lending", "ppo-bisimulator-reward", "--method.alpha", "2", "--method.hidden", "4"]
+STEPS = ["--steps", "80"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def wide_terminal():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "160")
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    assert cli.main([*TRAIN, *TINY, *STEPS, *SMALL, "--out", str(out)]) == 0
+    (folder,) = (out / "lending").iterdir()
+    return out, folder
+
+
+def test_options_arrive_in_the_stored_configuration(trained):
+    _, folder = trained
+    config = json.loads((folder / "config.json").read_text())
+    assert config["config"]["alpha"] == 2
+    assert config["config"]["hidden"] == [4]
+    assert config["solver"]["num_envs"] == 2
+    assert config["settings"] == {"population": 10, "horizon": 20}
+    assert (config["steps"], config["seeds"], config["episodes"]) == (80, [0, 1], 1)
+
+
+def test_a_second_start_shows_the_kept_result(trained, capsys, monkeypatch):
+    out, folder = trained
+    monkeypatch.setattr(trainer, "train", lambda *args, **keywords: pytest.fail("trained again"))
+    assert cli.main([*TRAIN, *TINY, *STEPS, *SMALL, "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "ppo-bisimulator-reward" in shown
+    assert "3568" in shown  # the published return of the same method
+    assert str(folder) in shown
+
+
+def test_options_may_come_before_the_names(trained, monkeypatch):
+    out, folder = trained
+    monkeypatch.setattr(trainer, "train", lambda *args, **keywords: pytest.fail("another job"))
+    arguments = ["train", *TRAIN[3:], *TINY, *STEPS, *SMALL[:4], "--out", str(out), *TRAIN[1:3], *SMALL[4:]]
+    assert cli.main(arguments) == 0
+    assert list((out / "lending").iterdir()) == [folder]
+
+
+def test_ctrl_c_gives_130_and_the_second_start_ends_with_the_same_numbers(
+    trained, tmp_path, capsys, monkeypatch
+):
+    _, undisturbed = trained
+    monkeypatch.setattr(trainer, "_SECONDS_PER_CHUNK", 0.0)
+    command = [*TRAIN, *TINY, *STEPS, *SMALL, "--out", str(tmp_path)]
+    real = comparison.progress_bar
+
+    def pressing(console, title):
+        bar = real(console, title)
+
+        def enter():
+            tell = type(bar).__enter__(bar)
+
+            def press(progress):
+                tell(progress)
+                if progress.update == 3:
+                    os.kill(os.getpid(), signal.SIGINT)
+
+            return press
+
+        class Bar:
+            def __enter__(self):
+                return enter()
+
+            def __exit__(self, *error):
+                return bar.__exit__(*error)
+
+        return Bar()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(comparison, "progress_bar", pressing)
+        assert cli.main(command) == 130
+    assert "stopped after 3 of 10 updates" in capsys.readouterr().err
+    (folder,) = (tmp_path / "lending").iterdir()
+    assert (folder / "checkpoint.npz").exists()
+    assert cli.main(command) == 0
+    assert not (folder / "checkpoint.npz").exists()
+    for name in ("weights.npz", "episodes.csv"):
+        assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
+
+
+def test_ctrl_c_at_any_other_moment_gives_130_without_a_traceback(capsys, monkeypatch):
+    def stop(*args, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparison, "show_training", stop)
+    assert cli.main(["train", "lending", "ppo", "--seeds", "1"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def help_of(arguments, capsys):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(arguments)
+    assert raised.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["ppo-bisimulator", "dqn"])
+def test_help_shows_every_hyperparameter(name, capsys):
+    shown = help_of(["train", "lending", name, "--help"], capsys)
+    entry = registry.lookup("method", name)
+    configs = {"method": entry.config, "solver": trainer.SOLVERS[entry.solver][1]()}
+    for group, config in configs.items():
+        for field in dataclasses.fields(config):
+            assert f"--{group}.{field.name.replace('_', '-')}" in shown
+
+
+def test_help_says_what_a_hyperparameter_means_and_what_it_is_by_default(capsys):
+    shown = " ".join(help_of(["train", "--help"], capsys).split())
+    assert "weight of the reward correction" in shown
+    assert "default: 5.0" in shown
+    assert "discount factor" in shown
+    assert "--method.alpha" in help_of(["train", "lending", "dqn-bisimulator", "--help"], capsys)
+
+
+def test_a_rule_is_evaluated_and_kept_with_its_options(tmp_path, capsys):
+    small = [
+        "--seeds",
+        "2",
+        "--episodes",
+        "1",
+        "--set",
+        "population=20",
+        "horizon=30",
+        "--out",
+        str(tmp_path),
+    ]
+    assert cli.main(["train", "lending", "max-util", "--method.knows", "seen", *small]) == 0
+    assert "max-util" in capsys.readouterr().out
+    (config,) = tmp_path.rglob("config.json")
+    assert json.loads(config.read_text())["config"] == {"knows": "seen", "every": 100}
+
+
+WRONG = [
+    (["train", "lending", "ppo-bisimulatr"], ["Unknown method 'ppo-bisimulatr'", "'ppo-bisimulator'"]),
+    (["train", "lendin", "ppo"], ["Unknown environment 'lendin'", "'lending'"]),
+    (["train", "lending", "max-util", "--method.every", "-1"], ["every must be at least 0, got -1"]),
+    (["train", "lending", "ppo", "--seeds", "0"], ["seeds must be at least 1, got 0"]),
+    (["train", "lending", "ppo", "--steps", "3"], ["steps must be at least 512, got 3"]),
+    (["train", "lending", "ppo", "--episodes", "0"], ["episodes must be at least 1, got 0"]),
+    (["train", "lending", "ppo", "--solver.minibatch", "100"], ["minibatch must divide", "512, got 100"]),
+    (["train", "lending", "ppo", "--solver.num-envs", "0"], ["num_envs must be at least 1, got 0"]),
+    (["train", "lending", "ppo", "--solver.hidden", "0"], ["hidden layer must be at least 1, got 0"]),
+    (["train", "lending", "ppo", "--solver.gamma", "1.5"], ["gamma must lie in [0, 1], got 1.5"]),
+    (["train", "lending", "ppo", "--solver.learning-rate", "nan"], ["learning_rate must be finite"]),
+    (["train", "lending", "dqn", "--solver.capacity", "1"], ["capacity must be at least 64, got 1"]),
+    (
+        ["train", "lending", "ppo-bisimulator", "--method.quantiles", "0"],
+        ["quantiles must be at least 1, got 0"],
+    ),
+    (
+        ["train", "lending", "ppo-bisimulator", "--method.reward-steps", "0"],
+        ["reward_steps must be at least 1"],
+    ),
+    (["train", "lending", "ppo", "--set", "population=0"], ["population must be at least 1, got 0"]),
+    (["compare", "lending", "--methods", "ppo,dqm"], ["Unknown method 'dqm'", "'dqn'"]),
+    (["compare", "colege"], ["Unknown environment 'colege'", "'college'"]),
+    (["compare", "lending", "--seeds", "-1"], ["seeds must be at least 1, got -1"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "parts"), WRONG)
+def test_wrong_input_is_explained_with_exit_code_2(arguments, parts, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = cli.main(arguments)
+    except SystemExit as stopped:  # the parser's own way to say so
+        code = stopped.code
+    assert code == 2
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    for part in parts:
+        assert part in told
+    assert "Traceback" not in told
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_option_that_is_no_number_is_refused(capsys):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["train", "lending", "ppo-bisimulator", "--method.alpha", "two"])
+    assert raised.value.code == 2
+    assert "alpha" in capsys.readouterr().err
+
+
+def test_compare_writes_its_files_and_says_where(tmp_path, capsys):
+    command = ["compare", "lending", "--methods", "accept-all, threshold", *SMALL, "--out", str(tmp_path)]
+    assert cli.main(command) == 0
+    shown = capsys.readouterr().out
+    assert "accept-all" in shown
+    assert (tmp_path / "summary.csv").read_text().startswith("scenario,method,metric,mean,ci95\n")
+    assert (tmp_path / "episodes.csv").read_text().startswith("scenario,method,seed,episode,metric,value\n")

@@ -1,0 +1,143 @@
+"""Which policies get a proof, which an estimate, and that both tell the truth."""
+
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import bisimulator
+from bisimulator import policies
+from bisimulator.evaluation import certify as certifying
+from bisimulator.evaluation.certify import certify
+from bisimulator.exact.certificate import certify_table
+
+
+@pytest.fixture(scope="module")
+def env():
+    return bisimulator.make("lending", population=50, horizon=500)
+
+
+@pytest.mark.parametrize(
+    ("policy", "table"),
+    [
+        (policies.accept_all(), np.ones((2, 7))),
+        (policies.reject_all(), np.zeros((2, 7))),
+        (policies.random(0.25), np.full((2, 7), 0.25)),
+        (policies.thresholds((2, 4)), [[0, 0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 1]]),
+        (np.full((2, 7), 0.5), np.full((2, 7), 0.5)),
+        (lambda obs: obs[:, 0] >= 0.5, [[0, 0, 0, 1, 1, 1, 1]] * 2),
+    ],
+)
+def test_policies_on_scores_get_the_certificate_of_their_table(env, policy, table):
+    found, wanted = certify(env, policy), certify_table(env, table)
+    assert found.exact
+    for key, view in wanted.views.items():
+        np.testing.assert_allclose(found.views[key].values, view.values, atol=1e-12)
+        assert found.views[key].bound == pytest.approx(view.bound, abs=1e-9)
+
+
+class ForgivesOnce(policies.Policy):
+    """Accepts with a probability that falls with the share of defaults: a stand-in for a trained network."""
+
+    def accept_probability(self, env, obs):
+        return 1 - 0.8 * obs[..., -1]
+
+    def bind(self, env):
+        def act(key, obs):
+            chance = self.accept_probability(env, obs)
+            return jax.random.bernoulli(key, chance).astype(jnp.int32)
+
+        return act
+
+
+def test_policies_on_history_get_exact_values_and_a_bound():
+    env = bisimulator.make("lending", population=50, horizon=50, c_max=4)
+    found = certify(env, ForgivesOnce())
+    assert found.exact
+    simulated = bisimulator.evaluate(env, ForgivesOnce(), seeds=30, episodes=10).summary
+    for g, value in enumerate(found.values):
+        mean, half = simulated[f"return_g{g + 1}"]
+        assert abs(mean - value) < 2 * half
+    assert found.gap <= found.bound + found.main.error_bound
+    assert found.bound < 2 * found.gap
+
+
+@pytest.mark.parametrize(
+    ("make", "policy", "reason"),
+    [
+        (lambda env: bisimulator.make("college"), policies.accept_all(), "People influence each other"),
+        (lambda env: env.with_omega(jnp.array([[1.0, 1.0], [2.0, 0.5]])), policies.accept_all(), "omega"),
+        (lambda env: env, lambda key, obs: obs[:, 0] > 0.4, "accept_probability"),
+        (lambda env: env, np.ones((500, 2, 7)), "depends on the time"),
+        (lambda env: bisimulator.make("lending", population=4), lambda obs: obs[:, 0] > 0.4, "too often"),
+    ],
+)
+def test_the_rest_is_an_estimate_and_says_why(env, monkeypatch, make, policy, reason):
+    monkeypatch.setattr(certifying, "evaluate", simulated([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]))
+    found = certify(make(env), policy, seeds=3)
+    assert not found.exact
+    assert reason in found.reason
+    assert reason in str(found)
+    assert "not a proof" in str(found)
+
+
+def test_an_estimate_by_simulation():
+    env = bisimulator.make("college", population=40, horizon=40)
+    found = certify(env, policies.accept_all(), seeds=6, episodes=4)
+    low, high = found.interval
+    assert 0 < low <= found.gap <= high
+    assert found.values[0] > found.values[1]  # accepting everybody, the first group succeeds more often
+    assert (found.seeds, found.episodes) == (6, 4)
+
+
+def simulated(returns):
+    """An `evaluate` that gives these returns, (groups, seeds), with one episode a seed."""
+    table = np.asarray(returns, float)
+
+    def evaluate(env, policy, *, episodes, seeds):
+        assert len(seeds) == table.shape[1]
+        return SimpleNamespace(episodes={f"return_g{g + 1}": row[:, None] for g, row in enumerate(table)})
+
+    return evaluate
+
+
+def estimate(monkeypatch, env, returns):
+    monkeypatch.setattr(certifying, "evaluate", simulated(returns))
+    return certify(env, lambda key, obs: obs[:, 0] > 0.4, seeds=np.shape(returns)[1], episodes=1)
+
+
+def test_interval_by_hand(env, monkeypatch):
+    """Differences 0, 1, 2: mean 1, standard error 1 / sqrt(3), Student's quantile 4.303 with 2 degrees."""
+    found = estimate(monkeypatch, env, [[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
+    np.testing.assert_allclose(found.values, [2, 1])
+    assert found.gap == 1
+    assert found.groups == (0, 1)
+    np.testing.assert_allclose(found.interval, (0, 1 + 4.3027 / np.sqrt(3)), atol=1e-3)
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say(env, monkeypatch):
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(400):
+        low, high = estimate(monkeypatch, env, rng.normal([[5.0], [2.0]], 1, (2, 8))).interval
+        covered += low <= 3 <= high
+    assert 0.92 <= covered / 400 <= 0.98  # 95%, three standard errors
+
+
+def test_episodes_in_which_a_group_is_absent_are_left_out(env, monkeypatch):
+    found = estimate(monkeypatch, env, [[1.0, 2.0, 3.0, 9.0], [1.0, 1.0, 1.0, np.nan]])
+    assert found.gap == 1
+    with pytest.raises(ValueError, match="use more seeds, or a larger population"):
+        estimate(monkeypatch, env, [[1.0, 2.0], [1.0, np.nan]])
+
+
+def test_one_group_has_no_gap(monkeypatch):
+    env = bisimulator.make("lending", groups=1)
+    assert estimate(monkeypatch, env, [[1.0, 2.0]]).gap == 0
+
+
+def test_too_few_seeds(env):
+    with pytest.raises(ValueError, match="seeds must be at least 2"):
+        certify(env, lambda key, obs: obs[:, 0] > 0.4, seeds=1)

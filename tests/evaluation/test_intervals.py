@@ -1,0 +1,110 @@
+"""Statistics over seeds, against scipy's own tests and against what can be worked out by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats as oracle
+
+from bisimulator.evaluation import intervals as stats
+from bisimulator.evaluation import mean_and_interval
+from bisimulator.evaluation.intervals import Interval
+
+VALUES = np.array([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8, 9.7, 9.3])
+OTHERS = np.array([2.0, 1.5, 3.0, 1.0, 7.0, 2.0, 5.0, 6.0, 9.0, 8.0])
+
+
+def test_the_mean_has_students_interval():
+    found = stats.mean_interval(VALUES)
+    np.testing.assert_allclose(found[1:], oracle.ttest_1samp(VALUES, 0).confidence_interval(0.95), rtol=1e-12)
+    mean, half = mean_and_interval(VALUES[:, None])
+    np.testing.assert_allclose(found, [mean, mean - half, mean + half], rtol=1e-12)
+
+
+def test_the_paired_difference_is_that_of_the_paired_t_test():
+    found = stats.paired_difference(VALUES, OTHERS)
+    assert found.estimate == pytest.approx((VALUES - OTHERS).mean())
+    expected = oracle.ttest_rel(VALUES, OTHERS).confidence_interval(0.95)
+    np.testing.assert_allclose(found[1:], expected, rtol=1e-12)
+    # pairs see what two separate means do not
+    apart = oracle.ttest_ind(VALUES, OTHERS).confidence_interval(0.95)
+    assert found.high - found.low < (apart.high - apart.low) / 3
+
+
+def test_the_interquartile_mean_is_the_mean_of_the_middle_half():
+    values = [100.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -50.0]
+    assert stats.iqm_interval(values, np.random.default_rng(0)).estimate == np.mean([2, 3, 4, 5])
+
+
+def test_its_interval_is_scipys_percentile_bootstrap():
+    found = stats.iqm_interval(VALUES, np.random.default_rng(0))
+    expected = oracle.bootstrap(
+        (VALUES,),
+        lambda x, axis: oracle.trim_mean(x, 0.25, axis=axis),
+        n_resamples=20_000,
+        method="percentile",
+        random_state=1,
+    ).confidence_interval
+    # the standard error of a 2.5% quantile from 2,000 draws is about 0.12 here
+    np.testing.assert_allclose(found[1:], expected, atol=0.4)
+    assert found.low < found.estimate < found.high
+
+
+def test_the_bootstrap_covers_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    hits = [
+        found.low <= 0 <= found.high
+        for found in (stats.iqm_interval(rng.normal(size=20), rng) for _ in range(200))
+    ]
+    assert 0.86 <= np.mean(hits) <= 0.98  # percentile intervals are somewhat narrow with few seeds
+
+
+def test_the_same_generator_gives_the_same_interval():
+    one, other = (stats.iqm_interval(VALUES, np.random.default_rng(3)) for _ in range(2))
+    assert one == other
+
+
+def test_unknown_seeds_are_left_out():
+    holes = np.append(VALUES, np.nan)
+    assert stats.mean_interval(holes) == stats.mean_interval(VALUES)
+    assert stats.iqm_interval(holes, np.random.default_rng(0)) == stats.iqm_interval(
+        VALUES, np.random.default_rng(0)
+    )
+    pairs = stats.paired_difference([1.0, np.nan, 3.0, 5.0], [0.5, 2.0, np.nan, 4.0])
+    assert pairs == stats.paired_difference([1.0, 5.0], [0.5, 4.0])
+
+
+@pytest.mark.parametrize("values", [[], [np.nan]])
+def test_of_nothing_nothing_is_known(values):
+    for found in (stats.mean_interval(values), stats.iqm_interval(values, np.random.default_rng(0))):
+        assert np.isnan(found).all()
+
+
+def test_one_seed_has_no_interval():
+    for found in (stats.mean_interval([2.0]), stats.iqm_interval([2.0], np.random.default_rng(0))):
+        assert found.estimate == 2.0
+        assert np.isnan(found[1:]).all()
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(ValueError, match=r"one number a seed, got shape \(2, 5\)"):
+        stats.mean_interval(VALUES.reshape(2, 5))
+    with pytest.raises(ValueError, match=r"got \(2,\) and \(3,\)"):
+        stats.paired_difference([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+WORDS = [
+    (Interval(-105.6, -190.0, -21.2), "significantly lower than that of PPO, by 105.60 "),
+    (Interval(0.5, 0.1, 0.9), "significantly higher than that of PPO, by 0.50 "),
+    (Interval(0.5, -0.1, 1.1), "does not differ significantly from that of PPO "),
+    (Interval(0.0, 0.0, 0.0), "the same as that of PPO with every seed"),
+    (Interval(0.5, np.nan, np.nan), "is 0.50 higher than that of PPO; one pair of seeds cannot tell"),
+    (Interval(np.nan, np.nan, np.nan), "cannot be compared with that of PPO"),
+]
+
+
+@pytest.mark.parametrize(("difference", "words"), WORDS)
+def test_significance_is_said_in_words(difference, words):
+    said = stats.in_words(difference, "the return", "PPO")
+    assert said.startswith("the return ")
+    assert words in said
+    if "significantly" in said:
+        assert f"{difference.low:+.2f} to {difference.high:+.2f}" in said

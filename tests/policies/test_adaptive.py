@@ -1,0 +1,122 @@
+"""Policies that are fitted on the way: what they know, when they are fitted, and the episode around them."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import bisimulator
+from bisimulator.evaluation import run_episodes
+from bisimulator.policies import accept_all
+from bisimulator.policies.adaptive import (
+    Adaptive,
+    Memory,
+    cohort_counts,
+    episode_with_fits,
+    population_counts,
+    remember,
+    seen_counts,
+)
+from bisimulator.simulation.episodes import episode_by_steps, summarise
+
+LENDING = bisimulator.make("lending", population=30, horizon=70)
+COLLEGE = bisimulator.make("college", population=30, horizon=70)
+
+
+def everybody(counts, gain, loss):
+    return jnp.ones_like(counts.people)
+
+
+def nobody_where_people_stand(counts, gain, loss):
+    return (counts.people == 0).astype(jnp.float32)
+
+
+@pytest.mark.parametrize("env", [LENDING, COLLEGE])
+@pytest.mark.parametrize(
+    ("knows", "every"), [("population", 0), ("population", 20), ("seen", 7), ("cohort", 100)]
+)
+def test_fits_that_accept_everybody_are_accept_all(env, knows, every):
+    """Whatever the rest after the last fit: every decision is made once, in the order of time."""
+    decisions, state = eqx.filter_jit(episode_with_fits)(
+        env.scenario, jax.random.key(0), Adaptive(everybody, knows, every), env.params, 70
+    )
+    assert decisions.action.shape == (70,)
+    assert decisions.action.all()
+    outcome = eqx.filter_jit(summarise)(decisions, state, env.scenario, env.params)
+    if env is COLLEGE:  # all 30 are admitted, then nothing counts any more
+        assert decisions.valid.sum() == 30
+        assert outcome.count("approved").sum() == 30
+    else:
+        assert outcome.count("approved").sum() == 70
+
+
+def test_accept_all_has_the_same_distribution_fitted_or_not():
+    env = bisimulator.make("lending", population=50, horizon=200)
+    keys = jax.random.split(jax.random.key(1), 200)
+    fitted = run_episodes(env, Adaptive(everybody, "population", 50), keys)
+
+    @jax.jit
+    @jax.vmap
+    def one_by_one(key):
+        played = episode_by_steps(env.scenario, key, accept_all().bind(env), env.params, 200)
+        return summarise(*played, env.scenario, env.params)
+
+    plain = one_by_one(keys)
+    a, b = (np.asarray(o.count("reward").sum(-1)) for o in (fitted, plain))
+    assert abs(a.mean() - b.mean()) < 4 * np.hypot(a.std(), b.std()) / np.sqrt(200)
+
+
+def test_a_fit_sees_the_population_of_its_own_time():
+    """A rule that rejects where people stand at the fit: fitted always it accepts nobody, fitted once it does."""
+    env = bisimulator.make("lending", population=10, horizon=500, c_max=9, repayment=[1.0] * 9)
+    approvals = [
+        float(
+            run_episodes(env, Adaptive(rule, "population", every), jax.random.split(jax.random.key(0), 4))
+            .counts[..., 1]
+            .sum()
+        )
+        for rule, every in ((nobody_where_people_stand, 1), (everybody, 1))
+    ]
+    assert approvals[0] == 0
+    assert approvals[1] == 4 * 500
+
+
+def test_the_population_is_counted_by_observed_score_and_true_chance():
+    state = LENDING.reset(jax.random.key(3))
+    counts, people = (
+        population_counts(LENDING.scenario, state, LENDING.params),
+        LENDING.scenario.snapshot(state),
+    )
+    for g in range(2):
+        for c in range(7):
+            assert counts.people[g, c] == ((people.group == g) & (people.true_score == c)).sum()
+    np.testing.assert_allclose(counts.chance, LENDING.params.repayment, atol=1e-6)
+
+
+def test_in_college_raised_scores_lower_the_chance():
+    env = bisimulator.make("college", population=5000)
+    counts = population_counts(env.scenario, env.reset(jax.random.key(0)), env.params)
+    well_filled = counts.people > 100
+    assert (counts.chance - env.params.qualified_probs)[well_filled].max() < 0
+    cohort = cohort_counts(env.scenario, jax.random.key(0), env.params)
+    sd = jnp.sqrt(
+        env.params.qualified_probs * (1 - env.params.qualified_probs) / jnp.maximum(cohort.people, 1)
+    )
+    assert (jnp.abs(cohort.chance - env.params.qualified_probs) <= 4 * sd + 1e-6)[cohort.people > 20].all()
+
+
+def test_only_outcomes_of_the_accepted_are_remembered():
+    decisions, _ = episode_with_fits(
+        LENDING.scenario, jax.random.key(0), Adaptive(everybody, "population", 0), LENDING.params, 70
+    )
+    half = jnp.arange(70) % 2
+    decisions = jax.tree.map(lambda x: x, decisions)
+    decisions = type(decisions)(**{**vars(decisions), "action": half})
+    zero = jnp.zeros((2, 7))
+    memory = remember(Memory(zero, zero, zero), decisions)
+    assert memory.applied.sum() == 70
+    assert memory.accepted.sum() == 35
+    assert memory.qualified.sum() == (decisions.qualified & (half == 1)).sum()
+    counts = seen_counts(memory)
+    assert (counts.chance[memory.accepted == 0] == 1).all()  # where nothing is known, the best is expected

@@ -1,0 +1,72 @@
+"""Networks: initialisation, shapes, and the codes of many groups."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bisimulator.policies import networks as nets
+from bisimulator.policies.networks import make_mlp
+
+FEW, MANY = 2, 80
+
+
+def observations(groups: int, count: int = 7, other: int = 2) -> np.ndarray:
+    """As all of ours begin: a score, the group one-hot, then anything."""
+    rng = np.random.default_rng(0)
+    one_hot = np.eye(groups)[rng.integers(groups, size=count)]
+    return np.hstack([rng.random((count, 1)), one_hot, rng.random((count, other))]).astype(np.float32)
+
+
+@pytest.mark.parametrize("groups", [0, FEW, 32, 33, 100])
+@pytest.mark.parametrize("hidden", [(), (8,), (8, 6)])
+def test_any_leading_axes_and_any_number_of_groups(groups, hidden):
+    network = make_mlp(jax.random.key(0), groups + 3, hidden, 3, 0.01, groups=groups)
+    assert network.inputs == groups + 3
+    for shape in ((), (4,), (2, 5)):
+        assert jax.eval_shape(network, jnp.ones((*shape, groups + 3))).shape == (*shape, 3)
+
+
+def test_few_groups_are_a_plain_perceptron():
+    network = make_mlp(jax.random.key(1), 5, (8,), 2, 1.0, input_scale=3.0, groups=FEW)
+    x = observations(FEW)
+    w1, w2, b1, b2 = map(np.asarray, (*network.weights, *network.biases))
+    np.testing.assert_allclose(network(jnp.asarray(x)), np.tanh(3 * x @ w1 + b1) @ w2 + b2, atol=1e-5)
+    np.testing.assert_allclose(w1 @ w1.T, 2 * np.eye(5), atol=1e-5)  # orthogonal, gain sqrt(2)
+
+
+def test_wide_observations_of_few_groups_are_a_plain_perceptron():
+    network = make_mlp(jax.random.key(1), 300, (8,), 2, 1.0, groups=FEW)
+    assert network.weights[0].shape == (300, 8)
+
+
+def test_many_groups_are_the_perceptron_whose_weights_of_the_one_hot_are_the_codes():
+    network = make_mlp(jax.random.key(2), MANY + 3, (96, 8), 2, 1.0, input_scale=3.0, groups=MANY)
+    first, *rest = network.weights
+    whole = jnp.concatenate([first[:1], nets._codes(MANY, 96), first[1:]])
+    plain = nets.MLP([whole, *rest], network.biases, 3.0)
+    x = jnp.asarray(observations(MANY))
+    np.testing.assert_allclose(network(x), plain(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("groups", "width"), [(40, 64), (64, 40)])
+def test_codes_are_orthogonal_and_the_same_every_time(groups, width):
+    codes = nets._codes(groups, width)
+    np.testing.assert_array_equal(codes, nets._codes.__wrapped__(groups, width))  # not from the cache
+    product = codes @ codes.T if groups < width else codes.T @ codes
+    np.testing.assert_allclose(product, 2 * np.eye(40), atol=1e-5)
+
+
+def test_every_group_of_many_can_be_told_apart():
+    """A regression on the group alone."""
+    wanted = jnp.asarray(np.random.default_rng(1).choice([-1.0, 1.0], MANY))
+    network = make_mlp(jax.random.key(3), MANY + 1, (256,), 1, 1.0, 20.0, groups=MANY)
+    x = jnp.hstack([jnp.full((MANY, 1), 0.5), jnp.eye(MANY)])
+
+    def loss(network):
+        return jnp.mean((network(x)[:, 0] - wanted) ** 2)
+
+    step = jax.jit(lambda n: jax.tree.map(lambda a, g: a - 0.003 * g, n, jax.grad(loss)(n)))
+    for _ in range(400):
+        network = step(network)
+    assert (jnp.sign(network(x)[:, 0]) == wanted).all()

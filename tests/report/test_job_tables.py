@@ -1,0 +1,91 @@
+"""`bisimulator runs` as a person meets it."""
+
+import numpy as np
+import pytest
+
+from bisimulator import files
+from bisimulator.cli import app as cli
+from bisimulator.jobs import run as jobs
+from bisimulator.jobs.spec import make_spec
+from tests.jobs.test_run import SETTINGS
+
+
+def job(**changes):
+    options = {"seeds": 2, "episodes": 2, "settings": SETTINGS} | changes
+    return make_spec("lending", "accept-all", **options)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A finished job and one that stopped after a quarter."""
+    jobs.run(job(), tmp_path)
+    folder = tmp_path / job(seeds=3).name
+    files.write_json(folder / "config.json", job(seeds=3).to_dict())
+    files.write_arrays(folder / "checkpoint.npz", {"done": np.array([3, 12])})
+    return tmp_path
+
+
+def shown(capsys, *arguments, code=0):
+    assert cli.main(["runs", *arguments]) == code
+    captured = capsys.readouterr()
+    return captured.err if code else captured.out
+
+
+def test_list_tells_every_jobs_state(store, capsys):
+    text = shown(capsys, "list", "--out", str(store))
+    assert f"{job().name} done " in text
+    assert f"{job(seeds=3).name} stopped at 25%" in text
+    assert "1 done, 1 stopped" in text
+
+
+def test_an_empty_store_is_listed(tmp_path, capsys):
+    assert "nothing yet" in shown(capsys, "list", "--out", str(tmp_path))
+
+
+def test_show_tells_configuration_and_result(store, capsys):
+    text = shown(capsys, "show", job().name, "--out", str(store))
+    assert "settings.population" in text
+    mean, half = jobs.load(store / job().name).summary["average_return"]
+    assert f"{mean:.2f}±{half:.2f}" in text
+    assert "stopped at 25%" in shown(capsys, "show", job(seeds=3).name[-6:], "--out", str(store))
+
+
+def test_show_names_what_is_damaged(store, capsys):
+    (store / job().name / "outcome.npz").write_bytes(b"")
+    text = shown(capsys, "show", job().name, "--out", str(store))
+    assert "damaged" in text
+    assert "outcome.npz" in text
+    assert (store / job().name / "done").exists()  # looking changes nothing
+
+
+def test_clean_says_what_would_go_and_needs_a_yes(store, capsys):
+    text = shown(capsys, "clean", "--out", str(store))
+    assert f"{job(seeds=3).name} (stopped at 25%): checkpoint.npz, config.json" in text
+    assert "add --yes" in text
+    assert (store / job(seeds=3).name / "checkpoint.npz").exists()
+    assert "Removed 2 files" in shown(capsys, "clean", "--yes", "--out", str(store))
+    assert not (store / job(seeds=3).name).exists()
+    assert (store / job().name / "done").exists()
+    assert "Nothing to remove." in shown(capsys, "clean", "--yes", "--out", str(store))
+
+
+def test_clean_all_takes_results_too(store, capsys):
+    shown(capsys, "clean", "--all", "--yes", "--out", str(store))
+    assert not list(store.iterdir())
+
+
+WRONG = [
+    (["show"], "show needs a job's name"),
+    (["show", "nothing"], "there is no job 'nothing'"),
+    (["show", "accept-all"], "could be lending/accept-all-"),
+    (["list", "x"], "list takes all jobs of a folder, got 'x'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_wrong_input_is_explained(store, capsys, arguments, message):
+    assert message in shown(capsys, *arguments, "--out", str(store), code=2)
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path, capsys):
+    assert "there is no folder" in shown(capsys, "list", "--out", str(tmp_path / "x"), code=2)
