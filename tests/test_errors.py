@@ -55,8 +55,8 @@ def test_a_name_close_to_nothing_still_lists_what_there_is():
 
 
 def test_right_values_come_back():
-    assert errors.check_int("n", np.int64(3), least=3, most=3) == 3
-    assert errors.check_real("x", 1, least=1, most=1) == 1.0
+    assert errors.check_int("n", np.int64(3), min=3, max=3) == 3
+    assert errors.check_real("x", 1, min=1, max=1) == 1.0
     np.testing.assert_array_equal(errors.check_distribution("p", (0.25, 0.75)), [0.25, 0.75])
     np.testing.assert_array_equal(errors.check_probabilities("p", [0, 1]), [0.0, 1.0])
     assert errors.check_array("x", 3, ndim=(0,)).dtype == np.float64

@@ -42,16 +42,16 @@ def check_keywords(what: str, given: Iterable[str], known: Iterable[str]) -> Non
 
 
 def check_array(
-    name: str, value: Any, *, ndim: tuple[int, ...], way_out: str = "pass numbers"
+    name: str, value: Any, *, ndim: tuple[int, ...], hint: str = "pass numbers"
 ) -> NDArray[np.float64]:
     """A finite float array with one of the allowed numbers of dimensions."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numeric, got {value!r}; {way_out}") from None
+        raise ValueError(f"{name} must be numeric, got {value!r}; {hint}") from None
     if array.ndim not in ndim:
         wanted = " or ".join(map(str, ndim))
-        raise ValueError(f"{name} must have {wanted} dimension(s), got shape {array.shape}; {way_out}")
+        raise ValueError(f"{name} must have {wanted} dimension(s), got shape {array.shape}; {hint}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {value!r}; remove NaN and infinity")
     return array
@@ -59,7 +59,7 @@ def check_array(
 
 def check_distribution(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
     """Probabilities that sum to 1 along the last axis."""
-    array = check_array(name, value, ndim=ndim, way_out="pass probabilities")
+    array = check_array(name, value, ndim=ndim, hint="pass probabilities")
     if array.shape[-1] == 0:
         raise ValueError(f"{name} is empty; pass at least one probability")
     if (array < 0).any():
@@ -73,7 +73,7 @@ def check_distribution(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -
 
 def check_probabilities(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
     """Numbers in [0, 1] that need not sum to anything."""
-    array = check_array(name, value, ndim=ndim, way_out="pass probabilities")
+    array = check_array(name, value, ndim=ndim, hint="pass probabilities")
     if array.size == 0:
         raise ValueError(f"{name} is empty; pass at least one probability")
     if (array < 0).any() or (array > 1).any():
@@ -82,22 +82,22 @@ def check_probabilities(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) 
     return array
 
 
-def check_int(name: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """A whole number of at least `least` (numpy integers are fine, 3.0 and True are not)."""
+def check_int(name: str, value: Any, *, min: int, max: int | None = None) -> int:
+    """A whole number of at least `min` (numpy integers are fine, 3.0 and True are not)."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be a whole number, got {value!r}; pass an int")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}; pass {least} or more")
-    if most is not None and value > most:
-        raise ValueError(f"{name} must be at most {most}, got {value}; pass {most} or less")
+    if value < min:
+        raise ValueError(f"{name} must be at least {min}, got {value}; pass {min} or more")
+    if max is not None and value > max:
+        raise ValueError(f"{name} must be at most {max}, got {value}; pass {max} or less")
     return int(value)
 
 
-def check_real(name: str, value: Any, *, least: float = -np.inf, most: float = np.inf) -> float:
-    """A finite number within [least, most]."""
-    number = check_array(name, value, ndim=(0,), way_out="pass one number").item()
-    if not least <= number <= most:
-        raise ValueError(f"{name} must lie in [{least:g}, {most:g}], got {number:g}; choose one inside")
+def check_real(name: str, value: Any, *, min: float = -np.inf, max: float = np.inf) -> float:
+    """A finite number within [min, max]."""
+    number = check_array(name, value, ndim=(0,), hint="pass one number").item()
+    if not min <= number <= max:
+        raise ValueError(f"{name} must lie in [{min:g}, {max:g}], got {number:g}; choose one inside")
     return float(number)
 
 

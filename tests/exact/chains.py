@@ -42,9 +42,9 @@ KINDS = {f.__name__: f for f in (random_chain, birth_death, deterministic, degen
 
 
 @st.composite
-def chains(draw, least=2, most=7):
+def chains(draw, min=2, max=7):
     kind = draw(st.sampled_from(sorted(KINDS)))
-    return KINDS[kind](draw(st.integers(least, most)), np.random.default_rng(draw(st.integers(0, 2**32))))
+    return KINDS[kind](draw(st.integers(min, max)), np.random.default_rng(draw(st.integers(0, 2**32))))
 
 
 def two_groups(first, second):

@@ -47,7 +47,7 @@ def with_default_omega(env):
     return env.with_omega(jnp.tile(moves, (env.num_groups, 1)))
 
 
-def occupancy_programme(env, least=None, most_credit_gap=None):
+def occupancy_programme(env, min_recall=None, most_credit_gap=None):
     """The best return as one linear programme over all occupancies x[g, t, c, a]: the definition itself."""
     groups = groups_of(person_chain(env))
     person = groups[0].types[0]
@@ -72,11 +72,11 @@ def occupancy_programme(env, least=None, most_credit_gap=None):
                 equal.append(row)
                 right.append(p.initial[c] if t == 0 else 0.0)
     below = []
-    for g, group in enumerate(groups if least is not None else []):
+    for g, group in enumerate(groups if min_recall is not None else []):
         chance = group.types[0].chance
         row = np.zeros(index.size)
-        row[index[g, :T, :, 0]] += least * chance
-        row[index[g, :T, :, 1]] += (least - 1) * chance
+        row[index[g, :T, :, 0]] += min_recall * chance
+        row[index[g, :T, :, 1]] += (min_recall - 1) * chance
         below.append(row)
     bounds = np.zeros(len(below))
     if most_credit_gap is not None:  # two groups: signs of the CDF differences enumerate the absolute values
@@ -122,7 +122,7 @@ def test_regret_of_the_published_points(lending):
 def test_min_recall_is_the_optimum_over_all_occupancies(env, level):
     env = with_default_omega(env)
     result = frontier(env, levels=[level])
-    truth = occupancy_programme(env, least=level)
+    truth = occupancy_programme(env, min_recall=level)
     assert result.value[0] == pytest.approx(truth, rel=1e-6, abs=1e-6)
     assert result.upper_bound[0] >= truth - 1e-6 * max(1, abs(truth))
     assert (result.recalls[0] >= level - 1e-6).all()

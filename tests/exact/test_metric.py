@@ -57,7 +57,7 @@ def test_least_fixed_point(chain, gamma, steps):
     assert (d - iterate).max() <= gamma**steps * d.max() + 1e-9
 
 
-@given(chains(least=3), discounts)
+@given(chains(min=3), discounts)
 @quick
 def test_pseudometric(chain, gamma):
     P, R = chain
@@ -170,7 +170,7 @@ def test_sparse_input_and_couplings():
     assert bisimulation_metric(P, R, 0.9).couplings is None
 
 
-@given(chains(least=3, most=5), st.integers(1, 3), st.integers(0, 2**32))
+@given(chains(min=3, max=5), st.integers(1, 3), st.integers(0, 2**32))
 @quick
 def test_all_actions_metric(chain, actions, seed):
     """Eq. (1): a fixed point of the maximum over actions, above every policy's own metric."""

@@ -13,7 +13,7 @@ from tests.exact.chains import chains, random_chain, two_groups
 @st.composite
 def lifted(draw):
     """A chain with copied states, mass into a copied state split at random: copies are bisimilar."""
-    P, R = draw(chains(most=5))
+    P, R = draw(chains(max=5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     owner = np.concatenate([np.arange(len(R)), rng.integers(0, len(R), draw(st.integers(1, 4)))])
     big = np.zeros((len(owner), len(owner)))

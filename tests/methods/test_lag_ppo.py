@@ -29,7 +29,7 @@ def test_the_multiplier_follows_the_gap_of_the_groups_rewards():
 
 @pytest.mark.parametrize(("epsilon", "wanted"), [(5.0, 0.0), (0.0, 0.7)])
 def test_the_multiplier_stays_between_zero_and_its_bound(epsilon, wanted):
-    method = build(Config(epsilon=epsilon, eta=100.0, most=0.7), TWO)
+    method = build(Config(epsilon=epsilon, eta=100.0, max_lambda=0.7), TWO)
     state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), TWO, 3), random_batch(0))
     assert state.dual == pytest.approx(wanted)
 
@@ -56,7 +56,7 @@ def test_streams_add_up_to_the_reward():
     np.testing.assert_array_equal(streams.sum(-1), batch.reward)
 
 
-@pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"eta": float("nan")}, {"most": -1}, {"memory": 2}])
+@pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"eta": float("nan")}, {"max_lambda": -1}, {"memory": 2}])
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ValueError, match="must"):
         Config(**wrong)

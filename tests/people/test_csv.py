@@ -48,9 +48,7 @@ def test_what_is_written_is_read(folder, records, delimiter, encoding):
     )
     table = read_table(path, NAMES, encoding=encoding.removesuffix("-sig"))
     assert table.columns["group"] == [group.strip() for group, _, _ in records]
-    np.testing.assert_array_equal(
-        table.numbers("score", least=0, way_out=""), [score for _, score, _ in records]
-    )
+    np.testing.assert_array_equal(table.numbers("score", min=0, hint=""), [score for _, score, _ in records])
     np.testing.assert_array_equal(table.flags("repaid"), [repaid for _, _, repaid in records])
     assert len(table) == len(records)
 
@@ -67,7 +65,7 @@ def test_a_score_that_is_none_is_named_with_its_line(folder, number, bad, data):
     path = write(folder / "people.csv", [NAMES, *(("a", cell, "1") for cell in cells)])
     table = read_table(path, NAMES)
     with pytest.raises(ValueError, match=rf"people\.csv: column 'score' must .* on line {place + 2};"):
-        table.numbers("score", least=0, way_out="remove it")
+        table.numbers("score", min=0, hint="remove it")
 
 
 @given(answer=words)
@@ -88,14 +86,14 @@ def test_what_is_neither_yes_nor_no_is_refused(folder, answer):
 def test_many_wrong_rows_are_counted_and_the_first_three_named(tmp_path):
     table = read_table(write(tmp_path / "p.csv", [NAMES, *[("a", "x", "1")] * 8]), NAMES)
     with pytest.raises(ValueError, match=r"on lines 2, 3, 4 and 5 more"):
-        table.numbers("score", way_out="")
+        table.numbers("score", hint="")
 
 
 def test_lines_are_those_of_the_file_with_line_breaks_in_cells_and_empty_lines(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text('group,score,repaid\n"a\nb",1,1\n\n,,\nc,bad,1\n', encoding="utf-8")
     with pytest.raises(ValueError, match="got 'bad' on line 6"):
-        read_table(path, NAMES).numbers("score", way_out="")
+        read_table(path, NAMES).numbers("score", hint="")
 
 
 FILES = [

@@ -40,7 +40,7 @@ class Encoding:
         reject: Any = None,
     ):
         self.observation_space = observation_space
-        self.num_groups = check_int("num_groups", num_groups, least=2)
+        self.num_groups = check_int("num_groups", num_groups, min=2)
         self._flat = flat_box(observation_space)
         self._sizes, self._starts = _action_sizes(action_space)
         self.num_actions = int(np.prod(self._sizes))
@@ -138,7 +138,7 @@ def check_score(score: Score, space: spaces.Space[Any]) -> int | str | Callable[
             keys = ", ".join(map(repr, space.spaces)) if isinstance(space, spaces.Dict) else "none"
             raise ValueError(f"the observation has no key {score!r}; its keys are: {keys}")
         return score
-    return score if callable(score) else check_int("score", score, least=0)
+    return score if callable(score) else check_int("score", score, min=0)
 
 
 def flatten_batch(space: spaces.Space[Any], values: Any, number: int) -> Rows:

@@ -51,7 +51,7 @@ def check_group_env(
         raise ValueError(
             "check_group_env takes one environment, got a vector of them; pass one of its copies"
         )
-    check_int("steps", steps, least=1)
+    check_int("steps", steps, min=1)
     problems = _Problems()
     number = problems.catch(lambda: _num_groups(env))
     problems.catch(
@@ -94,7 +94,7 @@ def _num_groups(env: Any) -> int:
             "the environment has no attribute num_groups; set self.num_groups in its __init__, or wrap it: "
             "WithGroups(env, group=lambda observation: ..., num_groups=2)"
         )
-    return check_int("num_groups", number, least=2)
+    return check_int("num_groups", number, min=2)
 
 
 def _try(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> tuple[list[dict[str, Any]], list[float]]:

@@ -65,12 +65,12 @@ class Corrector:
             reject=reject,
         )
         self.config = config or _REWARD_ONLY
-        self.batch = check_int("batch", batch, least=1)
+        self.batch = check_int("batch", batch, min=1)
         self.bounds = bounds
         # scores and their bounds matter to the method only where it simulates our own scenarios
         self.method = Bisimulator(self.config, num_groups, 0, (0.0, 0.0))
         start = np.zeros((num_groups, 0), np.float32) if omega is None else np.asarray(omega, np.float32)
-        self._key = jax.random.key(check_int("seed", seed, least=0))
+        self._key = jax.random.key(check_int("seed", seed, min=0))
         self._keys_used = 0
         self.state: State = _init(
             self.method, self.next_key(), self.encoding.size, self.encoding.num_actions, start

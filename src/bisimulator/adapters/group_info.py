@@ -63,7 +63,7 @@ class WithGroups(gymnasium.Wrapper[Any, Any, Any, Any]):
         qualified: Callable[[Any, Any, Any, dict[str, Any]], bool] | None = None,
     ):
         super().__init__(env)
-        self.num_groups = check_int("num_groups", num_groups, least=2)
+        self.num_groups = check_int("num_groups", num_groups, min=2)
         self._group, self._next_self, self._qualified = group, next_self, qualified
         self._before: Any = None
 

@@ -54,8 +54,8 @@ def score_values(env: Env) -> Float[Values, "C"]:
 
 def follow(env: Env, policy: Any, *, seeds: int, episodes: int) -> tuple[Evaluation, Course]:
     """What `evaluate` finds, and the course of the same episodes."""
-    check_int("seeds", seeds, least=1)
-    check_int("episodes", episodes, least=1)
+    check_int("seeds", seeds, min=1)
+    check_int("episodes", episodes, min=1)
     keys = evaluation_keys(range(seeds), episodes).reshape(-1)
     horizon = int(env.params.horizon)
     windows = min(WINDOWS, horizon)

@@ -106,8 +106,8 @@ def make_params(
         "group_probs", np.full(groups, 1 / groups) if group_probs is None else group_probs
     )
     check_shape("group_probs", probs, (groups,), "one a group")
-    up = check_int("score_up", score_up, least=0, most=2**31 - 2)
-    down = check_int("score_down", score_down, least=0, most=2**31 - 2)
+    up = check_int("score_up", score_up, min=0, max=2**31 - 2)
+    down = check_int("score_down", score_down, min=0, max=2**31 - 2)
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
     return Params(
         initial=as_float(table),
@@ -118,9 +118,9 @@ def make_params(
         score_down=as_int(down),
         reward_repaid=as_float(check_real("reward_repaid", reward_repaid)),
         reward_default=as_float(check_real("reward_default", reward_default)),
-        horizon=as_int(check_int("horizon", horizon, least=1, most=2**31 - 2)),
+        horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
         conscientiousness=None if conscientiousness is None else as_float(_check_latent(conscientiousness)),
-        population=check_int("population", population, least=1, most=2**31 - 2),
+        population=check_int("population", population, min=1, max=2**31 - 2),
         group_names=_check_names(group_names, groups),
         score_edges=_check_edges(score_edges, c_max),
     )
@@ -145,9 +145,9 @@ def _check_omega(omega: Any, groups: int) -> np.ndarray:
 
 
 def _check_latent(conscientiousness: Any) -> np.ndarray:
-    k = check_array("conscientiousness", conscientiousness, ndim=(1,), way_out="pass (mean, sd)")
+    k = check_array("conscientiousness", conscientiousness, ndim=(1,), hint="pass (mean, sd)")
     check_shape("conscientiousness", k, (2,), "mean and standard deviation")
-    check_real("conscientiousness's standard deviation", k[1], least=0)
+    check_real("conscientiousness's standard deviation", k[1], min=0)
     return k
 
 
@@ -172,9 +172,9 @@ def _check_edges(edges: Any, c_max: int) -> tuple[float, ...]:
 
 def _initial_table(initial: Any, groups: int | None, c_max: int | None) -> np.ndarray:
     if groups is not None:
-        check_int("groups", groups, least=1)
+        check_int("groups", groups, min=1)
     if c_max is not None:
-        check_int("c_max", c_max, least=1)
+        check_int("c_max", c_max, min=1)
     if initial is not None:
         table = check_distribution("initial", initial, ndim=(2,))
         wanted = (groups or table.shape[0], c_max or table.shape[1])

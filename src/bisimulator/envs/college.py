@@ -154,7 +154,7 @@ def make_params(
         "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
     )
     check_shape("group_probs", probs, (count,), "one a group")
-    check_int("c_max", c_max, least=1)
+    check_int("c_max", c_max, min=1)
     chance = check_probabilities("success", np.linspace(0, 0.9, c_max) if success is None else success)
     check_shape("success", chance, (c_max,), "one a score; set c_max to their number")
     cost = check_array("omega", np.ones(count) if omega is None else omega, ndim=(1, 2))
@@ -167,20 +167,20 @@ def make_params(
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
     return Params(
         **normals,
-        budget_max=as_float(check_real("budget_max", budget_max, least=0)),
+        budget_max=as_float(check_real("budget_max", budget_max, min=0)),
         success=as_float(chance),
         group_probs=as_float(probs),
         omega=as_float(cost),
-        epsilon=as_float(check_real("epsilon", epsilon, least=0, most=1)),
+        epsilon=as_float(check_real("epsilon", epsilon, min=0, max=1)),
         rewards=as_float(pay),
-        horizon=as_int(check_int("horizon", horizon, least=1, most=2**31 - 2)),
-        population=check_int("population", population, least=1, most=2**31 - 2),
+        horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
+        population=check_int("population", population, min=1, max=2**31 - 2),
     )
 
 
 def _count_groups(groups: int | None, *per_group: Any) -> int:
     if groups is not None:
-        return check_int("groups", groups, least=1)
+        return check_int("groups", groups, min=1)
     sizes = [np.size(value) for value in per_group if value is not None]
     if sizes and sizes[0] == 0:
         raise ValueError("got no group; pass at least one entry")

@@ -41,7 +41,7 @@ def points_of(rank: Any) -> Float[NDArray, "..."]:
 def people(groups: int | Sequence[str] | None = None) -> Population:
     """The four groups, or the first few (the largest), or those that are named."""
     if isinstance(groups, int):
-        check_int("groups", groups, least=1)
+        check_int("groups", groups, min=1)
         if groups > len(_people(None).group_names):
             known = ", ".join(_people(None).group_names)
             raise ValueError(f"the data has 4 groups ({known}), got groups={groups}; name those you want")

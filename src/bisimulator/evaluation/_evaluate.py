@@ -43,7 +43,7 @@ def evaluate(env: Env, policy: Any, *, episodes: int = 5, seeds: int | Sequence[
     """Simulate `policy` on `env`; seed s gives the same episodes whatever the other seeds are."""
     if not isinstance(env, Env):
         raise TypeError(f"env must come from bisimulator.make, got {env!r}")
-    check_int("episodes", episodes, least=1)
+    check_int("episodes", episodes, min=1)
     which = _seeds(seeds)
     outcome = run_episodes(env, as_policy(policy), evaluation_keys(which, episodes))
     return Evaluation(env.name, which, metric_columns(env, outcome), outcome)
@@ -53,8 +53,8 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     if isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str):
         if len(seeds) == 0:
             raise ValueError("seeds is empty; pass at least one seed, or how many there are to be")
-        return tuple(check_int("a seed", seed, least=0, most=2**32 - 1) for seed in seeds)
-    return tuple(range(check_int("seeds", seeds, least=1)))
+        return tuple(check_int("a seed", seed, min=0, max=2**32 - 1) for seed in seeds)
+    return tuple(range(check_int("seeds", seeds, min=1)))
 
 
 def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:

@@ -113,7 +113,7 @@ def _mean_of_known(returns: Float[Array, "G S E"]) -> Float[Array, "G s"]:
 
 def _estimate(env: Env, policy: Any, reason: str, episodes: int, seeds: int | Sequence[int]) -> Estimate:
     """Student intervals over seeds for the difference of every two groups; the largest gap and all it may be."""
-    which = range(check_int("seeds", seeds, least=2)) if isinstance(seeds, int) else seeds
+    which = range(check_int("seeds", seeds, min=2)) if isinstance(seeds, int) else seeds
     returns = evaluate(env, policy, episodes=episodes, seeds=which).episodes
     groups = env.num_groups
     per_seed = _mean_of_known(np.stack([returns[f"return_g{g + 1}"] for g in range(groups)]))

@@ -18,7 +18,7 @@ def check_chain(transition: Any, reward: Any) -> tuple[sp.csr_array, Float[Array
     """A Markov chain with rewards: (n, n) dense or sparse, and (n,). Rows are renormalised to sum to 1."""
     matrix = _check_rows("transition", transition)
     rewards = check_array(
-        "reward", reward, ndim=(1,), way_out="pass one number per state (average the policy in)"
+        "reward", reward, ndim=(1,), hint="pass one number per state (average the policy in)"
     )
     check_shape("reward", rewards, (matrix.shape[0],), "one per state of transition")
     return matrix, rewards
@@ -29,7 +29,7 @@ def check_process(transition: Any, reward: Any) -> tuple[list[sp.csr_array], Flo
     matrices = [_check_rows(f"transition[{a}]", matrix) for a, matrix in enumerate(transition)]
     if not matrices:
         raise ValueError("transition has no actions, got 0; pass (A, n, n) with at least one action")
-    rewards = check_array("reward", reward, ndim=(2,), way_out="pass (A, n), one row per action")
+    rewards = check_array("reward", reward, ndim=(2,), hint="pass (A, n), one row per action")
     n = matrices[0].shape[0]
     for a, matrix in enumerate(matrices):
         if matrix.shape != (n, n):
@@ -70,7 +70,7 @@ def _check_rows(name: str, value: Any) -> sp.csr_array:
         matrix = sp.csr_array(value, dtype=np.float64)
         check_array(name, matrix.data, ndim=(1,))
     else:
-        matrix = sp.csr_array(check_array(name, value, ndim=(2,), way_out="pass an (n, n) matrix"))
+        matrix = sp.csr_array(check_array(name, value, ndim=(2,), hint="pass an (n, n) matrix"))
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise ValueError(f"{name} must be square, got shape {matrix.shape}; pass (n, n) with n >= 1")
     if matrix.nnz and matrix.data.min() < 0:

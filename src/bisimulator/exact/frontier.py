@@ -125,9 +125,7 @@ def frontier(env: Env, criterion: str = "min-recall", levels: Any = None) -> Fro
 def best_return(env: Env, least_recalls: Any) -> float:
     """What no policy with at least these recalls (one number, or one a group) can exceed: the base of regret."""
     columns = [Columns(group) for group in groups_of(person_chain(env))]
-    least = check_array(
-        "least_recalls", least_recalls, ndim=(0, 1), way_out="pass one number, or one a group"
-    )
+    least = check_array("least_recalls", least_recalls, ndim=(0, 1), hint="pass one number, or one a group")
     if least.shape not in ((), (len(columns),)):
         raise ValueError(
             f"least_recalls must be one number or one a group ({len(columns)}), got {least.shape}"
@@ -137,7 +135,7 @@ def best_return(env: Env, least_recalls: Any) -> float:
 
 
 def _check_levels(levels: Any, criterion: str) -> Float[Array, "L"]:
-    asked = np.atleast_1d(check_array("levels", levels, ndim=(0, 1), way_out="pass a list of levels"))
+    asked = np.atleast_1d(check_array("levels", levels, ndim=(0, 1), hint="pass a list of levels"))
     if criterion == "credit-gap":
         if (asked < 0).any():
             raise ValueError(

@@ -113,7 +113,7 @@ def _howard(
     keep: bool,
 ) -> Bisimulation:
     """Policy iteration over couplings; with several actions, in turns with the choice of the worst action."""
-    tol = check_real("tol", tol, least=0)
+    tol = check_real("tol", tol, min=0)
     shape = (reward_left.shape[1], reward_right.shape[1])
     x, y = np.triu_indices(shape[0], 1) if symmetric else np.indices(shape).reshape(2, -1)
     pair_of = np.full(shape, len(x), np.int32)  # x = y keeps the last number, an unknown that is 0

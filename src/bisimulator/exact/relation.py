@@ -25,7 +25,7 @@ def bisimulation_relation(transition: Any, reward: Any, tol: float = 1e-9) -> In
         matrices, rewards = [matrix], rewards[None]
     else:
         matrices, rewards = check_process(transition, reward)
-    tol = check_real("tol", tol, least=0)
+    tol = check_real("tol", tol, min=0)
     labels = _classes(rewards.T, tol)
     while True:
         into = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))

@@ -25,7 +25,7 @@ _BLOCK = 128
 
 def optimal_transport(cost: Any, source: Any, target: Any) -> tuple[float, NDArray[np.float64]]:
     """W1 of two distributions under `cost` (m, k), and a plan (m, k) that attains it."""
-    cost = check_array("cost", cost, ndim=(2,), way_out="pass a matrix of costs")
+    cost = check_array("cost", cost, ndim=(2,), hint="pass a matrix of costs")
     source = check_distribution("source", source)
     target = check_distribution("target", target)
     check_shape("cost", cost, (len(source), len(target)), "source entries, target entries")

@@ -56,16 +56,16 @@ def make_spec(scenario: str, method: str, *, solver: Any = None, config: Any = N
     registry.lookup("environment", scenario)
     seeds = other.pop("seeds", 10)
     if isinstance(seeds, int):
-        seeds = tuple(range(check_int("seeds", seeds, least=1)))
+        seeds = tuple(range(check_int("seeds", seeds, min=1)))
     if isinstance(entry, LearnedMethod):
         solver = SOLVERS[entry.solver][1]() if solver is None else solver
         config = entry.config if config is None else config
-        check_int("steps", other.get("steps", Spec.steps), least=solver.batch)
+        check_int("steps", other.get("steps", Spec.steps), min=solver.batch)
     elif isinstance(entry, Rule):
         config = entry.config if config is None else config
         other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}  # nothing is trained
     for name, least in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
-        check_int(name, other.get(name, getattr(Spec, name)), least=least)
+        check_int(name, other.get(name, getattr(Spec, name)), min=least)
     return Spec(scenario, method, seeds=tuple(seeds), solver=solver, config=config, **other)
 
 

@@ -30,8 +30,8 @@ class Config:
 
     def __post_init__(self) -> None:
         for name in ("beta_vt", "beta_div"):
-            check_real(name, getattr(self, name), least=0)
-        check_real("omega", self.omega, least=0, most=1)
+            check_real(name, getattr(self, name), min=0)
+        check_real("omega", self.omega, min=0, max=1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,17 +53,17 @@ class Config:
     straight_through: bool = False  # round the predicted means of discrete features, straight through
 
     def __post_init__(self) -> None:
-        check_int("reward_steps", self.reward_steps, least=1)
-        check_int("dynamics_steps", self.dynamics_steps, least=0)
-        check_int("quantiles", self.quantiles, least=1)
-        check_real("learning_rate", self.learning_rate, least=0)
-        check_real("gamma", self.gamma, least=0, most=1)
+        check_int("reward_steps", self.reward_steps, min=1)
+        check_int("dynamics_steps", self.dynamics_steps, min=0)
+        check_int("quantiles", self.quantiles, min=1)
+        check_real("learning_rate", self.learning_rate, min=0)
+        check_real("gamma", self.gamma, min=0, max=1)
         for share in self.dynamics_at:
-            check_real("dynamics_at", share, least=0, most=1)
+            check_real("dynamics_at", share, min=0, max=1)
         for name in ("psi_first_steps", "psi_steps", "psi_minibatch", "compared"):
-            check_int(name, getattr(self, name), least=1)
+            check_int(name, getattr(self, name), min=1)
         for width in (*self.hidden, *self.psi_hidden):
-            check_int("a hidden layer", width, least=1)
+            check_int("a hidden layer", width, min=1)
         if self.gauge not in get_args(Gauge):
             raise ValueError(f"gauge must be one of {', '.join(get_args(Gauge))}, got {self.gauge!r}")
 

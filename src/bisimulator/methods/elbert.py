@@ -35,9 +35,9 @@ class Config:
     memory: float = 0.0  # how much of the earlier batches the benefit rates remember; the authors: nothing
 
     def __post_init__(self) -> None:
-        check_real("a", self.a, least=0)
-        check_real("beta", self.beta, least=1e-6)
-        check_real("memory", self.memory, least=0, most=1)
+        check_real("a", self.a, min=0)
+        check_real("beta", self.beta, min=1e-6)
+        check_real("memory", self.memory, min=0, max=1)
 
 
 class State(eqx.Module):

@@ -27,13 +27,13 @@ class Config:
 
     epsilon: float = 0.05  # difference of rewards per decision that is allowed
     eta: float = 0.01  # step of the dual ascent, per update
-    most: float = 2.0  # lambda stays below this
+    max_lambda: float = 2.0  # lambda stays below this
     memory: float = 0.9  # how much of the earlier batches J remembers
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "eta", "most"):
-            check_real(name, getattr(self, name), least=0)
-        check_real("memory", self.memory, least=0, most=1)
+        for name in ("epsilon", "eta", "max_lambda"):
+            check_real(name, getattr(self, name), min=0)
+        check_real("memory", self.memory, min=0, max=1)
 
 
 class State(eqx.Module):
@@ -63,7 +63,7 @@ class Lagrangian(Method):
             dual=state.dual,
         )
         gap = after.returns.max() - after.returns.min()
-        dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.most)
+        dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.max_lambda)
         return eqx.tree_at(lambda s: s.dual, after, dual), ()
 
     def num_streams(self, env: Env) -> int:

@@ -23,8 +23,8 @@ class Config:
     omega: float = 0.005  # gaps below this are not punished; the authors' value, kept
 
     def __post_init__(self) -> None:
-        check_real("zeta", self.zeta, least=0)
-        check_real("omega", self.omega, least=0, most=1)
+        check_real("zeta", self.zeta, min=0)
+        check_real("omega", self.omega, min=0, max=1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,7 +30,7 @@ def make_edges(
     """The bins' edges, covering all scores; `say` hears where there are fewer bins than asked for."""
     if edges is not None:
         return check_edges(edges)
-    check_int("bins", bins, least=1)
+    check_int("bins", bins, min=1)
     check_known("binning", binning, BINNINGS)
     low, high = (scores.min(), scores.max()) if score_range is None else score_range
     if low == high:
@@ -48,9 +48,7 @@ def make_edges(
 
 
 def check_edges(edges: Any) -> Float[Array, "C+1"]:
-    found = check_array(
-        "edges", edges, ndim=(1,), way_out="pass rising numbers, such as (300, 500, 600, 850)"
-    )
+    found = check_array("edges", edges, ndim=(1,), hint="pass rising numbers, such as (300, 500, 600, 850)")
     if len(found) < 2:
         raise ValueError(f"edges must be at least two numbers, got {found.tolist()}; one bin has two edges")
     if (np.diff(found) <= 0).any() and not (len(found) == 2 and found[0] == found[1]):

@@ -55,12 +55,12 @@ class Table:
             [cell == "" or (number and cell.lower() in _NO_NUMBER) for cell in self.columns[name]]
         )
 
-    def numbers(self, name: str, *, least: float = -math.inf, most: float = math.inf, way_out: str) -> Array:
-        """The column as finite numbers within [least, most]."""
+    def numbers(self, name: str, *, min: float = -math.inf, max: float = math.inf, hint: str) -> Array:
+        """The column as finite numbers within [min, max]."""
         cells = self.columns[name]
         values = np.array([_number(cell) for cell in cells], np.float64)
         self._refuse(name, ~np.isfinite(values), "must be numbers", "use a point for decimals, no units")
-        self._refuse(name, (values < least) | (values > most), f"must lie in [{least:g}, {most:g}]", way_out)
+        self._refuse(name, (values < min) | (values > max), f"must lie in [{min:g}, {max:g}]", hint)
         return values
 
     def flags(self, name: str) -> NDArray[np.bool_]:
@@ -70,12 +70,12 @@ class Table:
         self._refuse(name, neither, "must be 1 or 0, yes or no, true or false", "correct or remove them")
         return np.array([cell in _YES for cell in cells])
 
-    def _refuse(self, name: str, wrong: NDArray[np.bool_], wanted: str, way_out: str) -> None:
+    def _refuse(self, name: str, wrong: NDArray[np.bool_], expected: str, hint: str) -> None:
         rows = np.flatnonzero(wrong)
         if rows.size:
             got = self.columns[name][rows[0]]
             raise ValueError(
-                f"{self.origin}: column {name!r} {wanted}, got {got!r} on {self.at(rows)}; {way_out}"
+                f"{self.origin}: column {name!r} {expected}, got {got!r} on {self.at(rows)}; {hint}"
             )
 
 

@@ -41,9 +41,9 @@ class Options:
 
     def __post_init__(self) -> None:
         check_known("missing", self.missing, ("refuse", "drop"))
-        check_int("fewest", self.fewest, least=0)
+        check_int("fewest", self.fewest, min=0)
         if self.shrinkage is not None:
-            check_real("shrinkage", self.shrinkage, least=0)
+            check_real("shrinkage", self.shrinkage, min=0)
         if self.score_range is not None:
             low, high = (check_real("score_range", end) for end in self.score_range)
             if low >= high:
@@ -68,10 +68,10 @@ class Estimate:
 
     def scores(self, table: Table, name: str) -> Float[Array, "N"]:
         low, high = self.options.scores_within
-        way_out = (
+        hint = (
             "codes such as -1 or 9999 often stand for missing: remove them; or say which can be: score_range"
         )
-        return table.numbers(name, least=low, most=high, way_out=way_out)
+        return table.numbers(name, min=low, max=high, hint=hint)
 
     def counts(
         self,
@@ -85,7 +85,7 @@ class Estimate:
         """How many people each row of an aggregated table stands for."""
         size = None
         if people is not None:
-            size = table.numbers(people, least=0, way_out="these are numbers of people")
+            size = table.numbers(people, min=0, hint="these are numbers of people")
         if share is None and cumulative_share is None:
             assert size is not None
             return size
@@ -99,7 +99,7 @@ class Estimate:
             )
             size = np.ones(len(table))
         column = share or cumulative_share or ""
-        part = table.numbers(column, least=0, most=1, way_out="are these percentages? divide by 100")
+        part = table.numbers(column, min=0, max=1, hint="are these percentages? divide by 100")
         cells = np.array(table.columns[group])
         counts = np.empty(len(table))
         for name in dict.fromkeys(table.columns[group]):

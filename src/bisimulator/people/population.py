@@ -120,7 +120,7 @@ class Population:
         estimate = Estimate(table.origin, options)
         table = estimate.complete(table, [group], numbers)
         scores = estimate.scores(table, score)
-        rates = table.numbers(rate, least=0, most=1, way_out="are these percentages? divide by 100")
+        rates = table.numbers(rate, min=0, max=1, hint="are these percentages? divide by 100")
         repaid = rates if default_rate is None else 1 - rates
         counts = estimate.counts(table, group, scores, share, cumulative_share, people)
         return cls(
@@ -147,7 +147,7 @@ class Population:
     def bins_of(self, points: float) -> int:
         """How many bins a move of `points` on the score's own scale is, to the nearest whole one."""
         widths = np.diff(self.edges)
-        check_real("points", points, least=0)
+        check_real("points", points, min=0)
         if np.ptp(widths) > 1e-6 * widths.max():
             raise ValueError(
                 f"the bins are {widths.min():g} to {widths.max():g} points wide, so {points:g} points are not the same "

@@ -69,7 +69,7 @@ class Adaptive(Policy):
 def check_knowledge(knows: str, every: int) -> None:
     if knows not in get_args(Knowledge):
         raise ValueError(f"knows must be one of {', '.join(get_args(Knowledge))}, got {knows!r}")
-    check_int("every", every, least=1 if knows == "seen" else 0)
+    check_int("every", every, min=1 if knows == "seen" else 0)
 
 
 def episode_with_fits(

@@ -103,7 +103,7 @@ def reject_all() -> Constant:
 
 def random(probability: float = 0.5) -> Random:
     """Accept everybody with the same probability, whatever is observed."""
-    return Random(jnp.float32(check_real("probability", probability, least=0, most=1)))
+    return Random(jnp.float32(check_real("probability", probability, min=0, max=1)))
 
 
 def thresholds(levels: ArrayLike) -> Thresholds:

@@ -139,8 +139,8 @@ def _caution(results: Sequence[Result]) -> str:
     )
 
 
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """A, B and C; beyond `most` names the others are counted."""
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
+def listed(names: Sequence[str], max: int = 4) -> str:
+    """A, B and C; beyond `max` names the others are counted."""
+    if len(names) > max:
+        names = [*names[: max - 1], f"{len(names) - max + 1} others"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

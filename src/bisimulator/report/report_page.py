@@ -93,7 +93,7 @@ def _colours(found: Sequence[Scene]) -> str:
 
 def _subtitle(found: Sequence[Scene]) -> str:
     jobs = sum(len(scene.entries) for scene in found)
-    where = findings.listed([scene.scenario for scene in found], most=8)
+    where = findings.listed([scene.scenario for scene in found], max=8)
     paper = "“Fairness in Reinforcement Learning with Bisimulation Metrics”"
     return f"{jobs} job{'s' * (jobs > 1)} in {where}, next to the numbers of {paper}."
 

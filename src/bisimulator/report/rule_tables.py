@@ -46,8 +46,8 @@ def show_simulation(
     policies = {name: rule_policy(name, env) for name in methods}
     for name in next_to or ():
         check_known(f"published method for {scenario}", name, published.methods(scenario))
-    check_int("seeds", seeds, least=1)
-    check_int("episodes", episodes, least=1)
+    check_int("seeds", seeds, min=1)
+    check_int("episodes", episodes, min=1)
     rows = published.methods(scenario) if next_to is None else next_to
     summaries = {
         name: evaluate(env, policy, seeds=seeds, episodes=episodes).summary

@@ -45,11 +45,11 @@ class DQNConfig:
 
     def __post_init__(self) -> None:
         check_solver_config(self)
-        check_int("target_every", self.target_every, least=1)
-        check_int("capacity", self.capacity, least=self.batch)
+        check_int("target_every", self.target_every, min=1)
+        check_int("capacity", self.capacity, min=self.batch)
         for name in ("epsilon_start", "epsilon_end"):
-            check_real(name, getattr(self, name), least=0, most=1)
-        check_real("epsilon_fraction", self.epsilon_fraction, least=1e-9, most=1)
+            check_real(name, getattr(self, name), min=0, max=1)
+        check_real("epsilon_fraction", self.epsilon_fraction, min=1e-9, max=1)
 
     @property
     def batch(self) -> int:

@@ -106,9 +106,9 @@ def check_solver_config(config: SolverConfig) -> None:
         ("minibatch", config.minibatch),
         ("epochs", config.epochs),
     ):
-        check_int(name, value, least=1)
-    check_real("learning_rate", config.learning_rate, least=0)
-    check_real("gamma", config.gamma, least=0, most=1)
-    check_real("input_scale", config.input_scale, least=1e-9)
+        check_int(name, value, min=1)
+    check_real("learning_rate", config.learning_rate, min=0)
+    check_real("gamma", config.gamma, min=0, max=1)
+    check_real("input_scale", config.input_scale, min=1e-9)
     for width in config.hidden:
-        check_int("a hidden layer", width, least=1)
+        check_int("a hidden layer", width, min=1)

@@ -62,7 +62,7 @@ def make_solver(
     """The solver of a method for a training of `steps` environment steps per seed."""
     solver, default = SOLVERS[method.solver]
     solver_config = default() if solver_config is None else solver_config
-    check_int("steps", steps, least=solver_config.batch)
+    check_int("steps", steps, min=solver_config.batch)
     hooks = method.build(method.config if config is None else config, env)
     check_hooks(solver, hooks)
     return solver(solver_config, hooks, updates=steps // solver_config.batch)  # type: ignore[call-arg]

@@ -31,7 +31,7 @@ def observation_space(env: core.Env) -> spaces.Box[np.float32]:
 
 def check_seed(seed: Any) -> None:
     if seed is not None:
-        check_int("seed", seed, least=0)
+        check_int("seed", seed, min=0)
 
 
 def valid_actions(actions: NDArray[Any], env: core.Env) -> NDArray[np.bool_]:

@@ -53,7 +53,7 @@ class BisimulatorVectorEnv(
         render_mode: str | None = None,
         **params: Any,
     ):
-        self.num_envs = check_int("num_envs", num_envs, least=1)
+        self.num_envs = check_int("num_envs", num_envs, min=1)
         self.autoreset_mode = check_autoreset_mode(autoreset_mode)
         check_render_mode(render_mode, self.metadata["render_modes"])
         self.env = core.make(scenario, **params)

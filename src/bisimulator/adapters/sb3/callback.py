@@ -53,7 +53,7 @@ class BisimulatorCallback(BaseCallback):
         self.corrector: Corrector | None = None
         self.dynamics_env = dynamics_env
         self.replay_group: NDArray[np.int16] | None = None  # of the decisions in the replay buffer
-        self.every = None if every is None else check_int("every", every, least=1)
+        self.every = None if every is None else check_int("every", every, min=1)
         self._num_groups, self._settings = num_groups, settings
         split_options(settings, PPO_BISIMULATOR.config)  # wrong ones are told before anything starts
 
