@@ -1,19 +1,25 @@
 # The two commands of the README are `make demo` and `make test`; each sets up what it needs in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+INSTALL := -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python $(INSTALL)
+# compiling is most of the tests' time, and the older of XLA's two code generators compiles in two thirds of it
+FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false"
 
-.PHONY: demo test check-long lint docs clean
+.PHONY: demo test check-long golden lint docs site-assets build clean
 
 demo: .venv/.runtime
 	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
 
-# compiling is most of the tests' time, and the older of XLA's two code generators compiles in two thirds of it
 test: lint
-	XLA_FLAGS="--xla_cpu_use_fusion_emitters=false" $(BIN)/pytest -m "not long" -n 2 --dist loadfile
+	$(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist loadfile
 
 check-long: .venv/.cluster
 	$(BIN)/pytest -m long -n 2 --dist loadfile
+
+# writes the pinned numbers of tests/golden anew, also the slow ones: only when a change of numbers is intended
+golden: .venv/.development
+	BISIMULATOR_WRITE_GOLDEN=1 $(FAST_COMPILE) $(BIN)/pytest tests/golden -n 0 -m ""
 
 lint: .venv/.development
 	$(BIN)/ruff check .
@@ -21,9 +27,35 @@ lint: .venv/.development
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# strict: a page without a place, or a link that leads nowhere, fails it
+# strict: it fails on a page that is not in the navigation, a dead link, or a public name without an API entry
 docs: .venv/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# the scripts that the site carries so that it needs no network; run it only to update them
+KATEX := 0.19.1
+IFRAME_WORKER := 1.0.4
+site-assets:
+	set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; assets="$(CURDIR)/docs/assets"; \
+	cd "$$folder"; npm pack --silent katex@$(KATEX) iframe-worker@$(IFRAME_WORKER); \
+	mkdir katex iframe-worker; \
+	tar xzf katex-$(KATEX).tgz -C katex; tar xzf iframe-worker-$(IFRAME_WORKER).tgz -C iframe-worker; \
+	rm -rf "$$assets/katex" "$$assets/iframe-worker"; mkdir -p "$$assets/katex/fonts" "$$assets/iframe-worker"; \
+	cp katex/package/LICENSE katex/package/dist/katex.min.js katex/package/dist/katex.min.css "$$assets/katex"; \
+	cp katex/package/dist/fonts/*.woff2 "$$assets/katex/fonts"; \
+	cp iframe-worker/package/LICENSE "$$assets/iframe-worker"; \
+	cp iframe-worker/package/shim/index.js "$$assets/iframe-worker/shim.js"
+
+# wheel and sdist, and a try of the wheel as a user installs it: in a clean environment, outside of the repository
+build: .venv/.runtime
+	rm -rf dist
+	$(BIN)/hatchling build --directory dist
+	set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(BIN)/python -m venv "$$folder/venv"; \
+	"$$folder/venv/bin/python" $(INSTALL) dist/*.whl; \
+	cd "$$folder"; PATH="$$folder/venv/bin:$$PATH"; \
+	bisimulator --version; bisimulator list; \
+	python -c "import bisimulator; env = bisimulator.make('lending', population=20, horizon=40); \
+	print(bisimulator.evaluate(env, bisimulator.policies.accept_all(), seeds=1, episodes=1))"
 
 clean:
 	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,24 +1,45 @@
-"""What the README and the pages show works, and says what the code says."""
+"""What the README and the pages show works, and agrees with the code."""
 
+import ast
 import csv
 import dataclasses
 import functools
+import importlib
+import inspect
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator import cli, published, registry
+from bisimulator import published, registry
+from bisimulator.api.comparing import make_variants
+from bisimulator.cli import app
 from bisimulator.exact import chain
+from bisimulator.policies import NoConfig
 from bisimulator.report.tables import CSV_COLUMNS
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+# Pages that show how something is used, so they must have code that runs.
+TUTORIALS = [
+    ROOT / "README.md",
+    *(
+        DOCS / f"{name}.md"
+        for name in ("index", "concepts", "fairness", "gymnasium", "your-environment", "sb3")
+    ),
+    *(DOCS / f"{name}.md" for name in ("population", "audit", "jobs", "report")),
+    *sorted(
+        page for folder in ("envs", "methods", "metrics", "exact") for page in (DOCS / folder).glob("*.md")
+    ),
+]
+NO_CODE = {DOCS / "methods" / "dqn.md"}  # used as PPO is, whose page it links
 
 
 def blocks(page, language):
@@ -27,52 +48,80 @@ def blocks(page, language):
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def relative(pages):
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+WITH_PYTHON = sorted({page for page in PAGES if blocks(page, "python")} | set(TUTORIALS) - NO_CODE)
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=relative(WITH_PYTHON))
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {"__name__": "page"}
+    names, executed = {"__name__": "page"}, 0
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)
+        executed += 1
+    assert executed > 0, "this page should have Python blocks"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_block_is_in_a_language_that_is_tested(page):
+    fences = re.findall(r"^ *(`{3,}.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(fences[::2]) <= {"```python", "```sh", "```csv", "```json", "```text", "```toml"}
+    assert set(fences[1::2]) <= {"```"}
 
 
 @pytest.fixture(scope="module")
-def understood():
-    """`cli.main` with every command replaced by one that only looks at the names it is given."""
+def parses():
+    """`app.main` with every command replaced by one that only checks the names in its arguments."""
 
-    def only_parsed(command):
+    def only_parsed(command, sweep=None, solver_sweep=None):
         @functools.wraps(command)
         def look(**options):
             known = dict.fromkeys(("methods", "policies", "name"), registry.names("method"))
             for option, names in {**known, "scenario": registry.names("environment")}.items():
                 given = options.get(option) or ()
                 assert set(given.split(",") if isinstance(given, str) else given) <= set(names)
+            if sweep or solver_sweep:
+                make_variants(
+                    options["scenario"], options["methods"].split(","), sweep or {}, solver_sweep or {}
+                )
 
         return look
 
-    make_train = cli.make_train
+    make_train, make_compare = app.make_train, app.make_compare
     with pytest.MonkeyPatch.context() as patch:
-        for name, command in cli.COMMANDS.items():
-            patch.setitem(cli.COMMANDS, name, only_parsed(command))
-        patch.setattr(cli, "make_train", functools.cache(lambda method: only_parsed(make_train(method))))
-        yield lambda arguments: cli.main(arguments) == 0
+        for name, command in app.COMMANDS.items():
+            patch.setitem(app.COMMANDS, name, only_parsed(command))
+        patch.setattr(app, "make_train", functools.cache(lambda method: only_parsed(make_train(method))))
+        patch.setattr(app, "make_compare", lambda *sweeps: only_parsed(make_compare(*sweeps), *sweeps))
+        yield lambda arguments: app.main(arguments) == 0
 
 
 SHELL = [(page, block) for page in PAGES for block in blocks(page, "sh")]
+TARGETS = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize(("page", "block"), SHELL, ids=[str(page.relative_to(ROOT)) for page, _ in SHELL])
-def test_shell_blocks_name_what_exists(page, block, understood):
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+@pytest.mark.parametrize(("page", "block"), SHELL, ids=relative(page for page, _ in SHELL))
+def test_shell_blocks_name_what_exists(page, block, parses):
     for line in block.replace("\\\n", " ").splitlines():
         program, *arguments = shlex.split(line, comments=True) or ["pip"]
         if program == "bisimulator":
-            assert understood(arguments), line
+            assert parses(arguments), line
         elif program == "make":
-            assert set(arguments) <= set(targets), line
+            assert set(arguments) <= set(TARGETS), line
         elif program == "python":
             assert arguments[0].startswith("-") or (ROOT / arguments[0]).exists(), line
         else:
-            assert program == "pip", f"{line}: what is {program}?"
+            assert program == "pip", f"{line}: unknown program {program}"
+
+
+def test_shell_blocks_are_rejected_if_a_name_does_not_exist(parses):
+    assert parses(["compare", "lending", "--methods", "ppo-bisimulator", "--method.kappa", "0", "0.1"])
+    with pytest.raises(SystemExit):
+        parses(["compare", "lending", "--no-such-option", "1"])
+    assert not parses(["compare", "lending", "--methods", "ppo-bisimulator", "--method.kapa", "0", "0.1"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -100,29 +149,109 @@ def test_the_readme_links_every_metric():
 
 def test_every_method_has_a_page_that_the_readme_links():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
-    described = "".join(page.read_text(encoding="utf-8") for page in pages)
+    described = "".join(page.read_text(encoding="utf-8") for page in METHOD_PAGES)
     assert all(f"`{name}`" in described for name in registry.names("method"))
-    assert all(f"docs/methods/{page.name}" in readme for page in pages)
+    assert all(f"docs/methods/{page.name}" in readme for page in METHOD_PAGES)
 
 
-def test_the_site_has_a_place_for_every_page():
-    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    outside = runpy.run_path(str(ROOT / "docs" / "tools" / "site_hooks.py"))["OUTSIDE"]
-    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")}
-    pages -= {page for page in pages if page.startswith("results/tables/")}  # the page of results leads there
-    assert set(re.findall(r"[\w/-]+\.md", site)) == pages | {
-        place for place in outside if place.endswith(".md")
-    }
-    assert all((ROOT / source).exists() for source in outside.values())
+TEXT = {".md", ".py", ".cff", ".toml", ".yml", ".yaml", ".csv", ".tex", ".html", ".js", ".txt"}
+
+
+def test_nothing_claims_a_venue_for_the_paper():
+    folders = ("src", "docs", "tests", "examples", "benchmarks")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")] + list(ROOT.glob("*.*"))
+    read = [path for path in files if path.suffix in TEXT and path.is_file()]
+    assert len(read) > 100
+    claims = "IC" + "LR", "Conference on " + "Learning Representations"
+    found = [path for path in read if any(claim in path.read_text(encoding="utf-8") for claim in claims)]
+    assert relative(found) == []
+
+
+# The site
+
+
+@pytest.fixture(scope="module")
+def site():
+    return runpy.run_path(str(DOCS / "tools" / "site_hooks.py"))
+
+
+def test_the_site_has_a_place_for_every_page(site):
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {str(page.relative_to(DOCS)) for page in PAGES if page.is_relative_to(DOCS)}
+    pages -= {page for page in pages if page.startswith("results/tables/")}  # the page of results links them
+    outside = {place for place in site["OUTSIDE"] if place.endswith(".md")}
+    assert set(re.findall(r"[\w/-]+\.md", config)) == pages | outside
+    assert all((ROOT / source).exists() for source in site["OUTSIDE"].values())
+
+
+def test_the_site_carries_its_scripts_styles_and_fonts():
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    scripts = re.findall(r"assets/[\w./-]+", config)
+    assert {"assets/katex/katex.min.js", "assets/formulas.js", "assets/iframe-worker/shim.js"} <= set(scripts)
+    assert all((DOCS / script).is_file() for script in scripts)
+    styles = (DOCS / "assets" / "katex" / "katex.min.css").read_text(encoding="utf-8")
+    fonts = set(re.findall(r"fonts/[\w-]+\.woff2", styles))
+    assert fonts == {f"fonts/{font.name}" for font in (DOCS / "assets" / "katex" / "fonts").iterdir()}
+
+
+def test_every_figure_is_stored_once_and_used():
+    figures = [path for kind in ("png", "svg") for path in DOCS.rglob(f"*.{kind}")]
+    stems = [figure.stem for figure in figures]
+    assert len(stems) == len(set(stems)) > 0
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [figure.name for figure in figures if figure.name not in pages] == []
+
+
+# The API reference
+
+
+def test_every_public_name_has_an_api_entry(site):
+    assert site["missing_api_entries"]() == []
+
+
+@pytest.mark.parametrize(
+    ("page", "directive", "missing"),
+    [
+        ("policies.md", "::: bisimulator.policies.thresholds", "bisimulator.policies.thresholds"),
+        ("bisim.md", "::: bisimulator.bisim.reward", "bisimulator.bisim.reward"),
+        ("bisimulator.md", "::: bisimulator", "bisimulator.evaluate"),
+    ],
+)
+def test_a_public_name_without_an_api_entry_is_reported(site, tmp_path, page, directive, missing):
+    pages = shutil.copytree(DOCS / "api", tmp_path / "api")
+    text = (pages / page).read_text(encoding="utf-8")
+    (pages / page).write_text(re.sub(rf"^{re.escape(directive)}$", "", text, flags=re.MULTILINE))
+    assert missing in site["missing_api_entries"](pages)
+
+
+def test_every_api_entry_exists_and_is_documented(site):
+    entries = site["api_entries"]()
+    assert len(entries) > 100
+    for entry in sorted(entries):
+        value = resolve(entry)
+        if inspect.ismodule(value) or inspect.isclass(value) or inspect.isroutine(value):
+            assert inspect.getdoc(value), f"{entry} has no docstring"
+
+
+def resolve(name):
+    """The module or object with this name; a function wins over a module of the same name."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        parent = importlib.import_module(module)
+    except ModuleNotFoundError:
+        parent = resolve(module)
+    return getattr(parent, attribute) if hasattr(parent, attribute) else importlib.import_module(name)
+
+
+# The pages of the methods
 
 
 @pytest.fixture(scope="module")
 def fill():
-    return runpy.run_path(str(ROOT / "docs" / "tools" / "fill_results.py"))
+    return runpy.run_path(str(DOCS / "tools" / "fill_results.py"))
 
 
-METHOD_PAGES = sorted((ROOT / "docs" / "methods").glob("*.md"))
+METHOD_PAGES = sorted((DOCS / "methods").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", METHOD_PAGES, ids=[page.stem for page in METHOD_PAGES])
@@ -131,21 +260,55 @@ def test_method_pages_say_what_the_tables_say(page, fill):
     assert text == fill["filled"](text), "run: python docs/tools/fill_results.py"
 
 
-@pytest.mark.parametrize("page", METHOD_PAGES, ids=[page.stem for page in METHOD_PAGES])
-def test_method_pages_say_what_the_options_are_here(page):
-    _, head, below = page.read_text(encoding="utf-8").partition(
-        "| option | the authors | here | how chosen |\n"
-    )
-    if not head:
-        pytest.skip("no options, or those of a whole family")
-    lines = below.partition("\n\n")[0].splitlines()[1:]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    told = {name.strip("`"): here.split()[0].strip("`,:;") for name, _, here, _ in cells if "`" in name}
-    config = dataclasses.asdict(registry.lookup("method", page.stem).config)
-    assert told.keys() == config.keys()
+# method -> its page, and the column of the page's table of options with its defaults
+OPTIONS = {
+    name: (DOCS / "methods" / f"{name}.md", "here")
+    for name in registry.names("method")
+    if "bisimulator" not in name and not isinstance(registry.lookup("method", name).config, NoConfig)
+} | {
+    "ppo-bisimulator": (DOCS / "methods" / "bisimulator.md", "PPO"),
+    "dqn-bisimulator": (DOCS / "methods" / "bisimulator.md", "DQN"),
+}
+
+
+@pytest.mark.parametrize(("method", "place"), OPTIONS.items(), ids=OPTIONS)
+def test_method_pages_say_what_the_defaults_are(method, place):
+    documented = option_table(*place)
+    config = dataclasses.asdict(registry.lookup("method", method).config)
+    assert documented.keys() == config.keys()
     for option, value in config.items():
-        same = told[option] if isinstance(value, str) else float(told[option].replace(",", ""))
-        assert same == value, option
+        assert documented[option] == value, option
+
+
+def test_the_reward_only_variants_differ_by_one_option():
+    for solver in ("ppo", "dqn"):
+        full = registry.lookup("method", f"{solver}-bisimulator").config
+        reward_only = registry.lookup("method", f"{solver}-bisimulator-reward").config
+        assert reward_only == dataclasses.replace(full, dynamics_steps=0)
+
+
+def option_table(page, column):
+    """option -> value in a column of the table whose first column is called "option"."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("| option |"))
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table(lines[first:]))
+    return {row[0].strip("`"): parse_value(row[head.index(column)]) for row in rows if "`" in row[0]}
+
+
+def table(lines):
+    return lines[: next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))]
+
+
+def parse_value(cell):
+    """The first thing in a cell: what stands in backquotes, otherwise the first word."""
+    quoted = re.match(r"`([^`]*)`", cell)
+    text = quoted[1] if quoted else cell.split()[0].strip(",:;")
+    if re.fullmatch(r"\d{1,3}(,\d{3})+", text):
+        return int(text.replace(",", ""))
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def test_every_method_has_its_rows_on_a_page():

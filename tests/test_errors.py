@@ -1,4 +1,4 @@
-"""Every message says what came, what was wanted and the way out."""
+"""Every message names the argument, shows the value and the rule, and says how to fix it."""
 
 import re
 
@@ -19,14 +19,19 @@ WRONG = [
     (errors.check_probabilities, ("p", [50.0]), {}, ["[0, 1]", "got 50", "divide by 100"]),
     (errors.check_probabilities, ("p", [-0.1]), {}, ["[0, 1]", "got -0.1"]),
     (errors.check_probabilities, ("p", []), {}, ["p is empty"]),
-    (errors.check_int, ("n", 0), {"least": 1}, ["n must be at least 1", "got 0", "pass 1 or more"]),
-    (errors.check_int, ("n", 9), {"least": 1, "most": 8}, ["at most 8", "got 9", "pass 8 or less"]),
-    (errors.check_int, ("n", 3.0), {"least": 1}, ["whole number", "3.0", "pass an int"]),
-    (errors.check_int, ("n", True), {"least": 0}, ["whole number", "True"]),
-    (errors.check_real, ("x", 2), {"least": 0, "most": 1}, ["[0, 1]", "got 2", "inside"]),
+    (errors.check_int, ("n", 0), {"min": 1}, ["n must be at least 1", "got 0", "pass 1 or more"]),
+    (errors.check_int, ("n", 9), {"min": 1, "max": 8}, ["at most 8", "got 9", "pass 8 or less"]),
+    (errors.check_int, ("n", 3.0), {"min": 1}, ["whole number", "3.0", "pass an int"]),
+    (errors.check_int, ("n", True), {"min": 0}, ["whole number", "True"]),
+    (errors.check_real, ("x", 2), {"min": 0, "max": 1}, ["[0, 1]", "got 2", "inside"]),
     (errors.check_real, ("x", [1, 2]), {}, ["0 dimension", "pass one number"]),
     (errors.check_real, ("x", np.inf), {}, ["finite"]),
-    (errors.check_shape, ("x", np.ones(2), (3,), "one a group"), {}, ["(3,)", "one a group", "(2,)", "each"]),
+    (
+        errors.check_shape,
+        ("x", np.ones(2), (3,), "one per group"),
+        {},
+        ["(3,)", "one per group", "(2,)", "one value per entry"],
+    ),
     (
         errors.check_known,
         ("metric", "recal", ["recall", "return"]),
@@ -37,24 +42,24 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("check", "arguments", "keywords", "parts"), WRONG)
-def test_wrong_values_are_explained(check, arguments, keywords, parts):
+def test_an_error_names_the_argument_the_value_and_the_fix(check, arguments, keywords, parts):
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
         check(*arguments, **keywords)
     for part in parts:
         assert part in str(raised.value)
 
 
-def test_unknown_keyword_names_the_close_one():
+def test_an_unknown_keyword_suggests_the_closest_one():
     with pytest.raises(TypeError, match=re.escape("no parameter 'popluation'. Did you mean 'population'?")):
         errors.check_keywords("environment 'lending'", ["popluation"], ["population", "horizon"])
     errors.check_keywords("environment 'lending'", ["horizon"], ["population", "horizon"])
 
 
-def test_a_name_close_to_nothing_still_lists_what_there_is():
+def test_a_name_close_to_no_other_still_lists_the_known_names():
     assert errors.did_you_mean("zzz", ["recall", "approvals"]) == " Known: approvals, recall."
 
 
-def test_right_values_come_back():
+def test_valid_values_are_returned():
     assert errors.check_int("n", np.int64(3), min=3, max=3) == 3
     assert errors.check_real("x", 1, min=1, max=1) == 1.0
     np.testing.assert_array_equal(errors.check_distribution("p", (0.25, 0.75)), [0.25, 0.75])

@@ -1,28 +1,55 @@
-"""Long-term group fairness in sequential decisions."""
+"""Long-term group fairness in reinforcement learning.
 
-import importlib
-from typing import Any
+Simulate repeated decisions about people, train policies, and compare them with the provable optimum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from bisimulator import exact, policies
+from bisimulator._lazy import lazy
 from bisimulator.adapters import register_all
 from bisimulator.core import Env, make
 from bisimulator.evaluation import Evaluation, evaluate
 
-__version__ = "0.1.0"
-__all__ = ["Env", "Evaluation", "Population", "certify", "evaluate", "exact", "frontier", "make", "policies"]
+if TYPE_CHECKING:
+    from bisimulator.api import Comparison, TrainingResult, compare, register, train
+    from bisimulator.evaluation.certify import certify
+    from bisimulator.exact.frontier import frontier
+    from bisimulator.people.population import Population
 
-# imported when asked for, because numba is slow to import
-_LATER = {
-    "certify": "bisimulator.evaluation.certify",
-    "frontier": "bisimulator.exact.frontier",
-    "Population": "bisimulator.people.population",
-}
+__version__ = "0.2.0"
+__all__ = [
+    "Comparison",
+    "Env",
+    "Evaluation",
+    "Population",
+    "TrainingResult",
+    "certify",
+    "compare",
+    "evaluate",
+    "exact",
+    "frontier",
+    "make",
+    "policies",
+    "register",
+    "train",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
-
+# slow to import, so on first use
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "Comparison": "bisimulator.api",
+        "Population": "bisimulator.people.population",
+        "TrainingResult": "bisimulator.api",
+        "certify": "bisimulator.evaluation.certify",
+        "compare": "bisimulator.api",
+        "frontier": "bisimulator.exact.frontier",
+        "register": "bisimulator.api",
+        "train": "bisimulator.api",
+    },
+)
 
 register_all()  # the Gymnasium ids

@@ -1,10 +1,10 @@
-"""Checks of what users pass in. Every message says what came, what was wanted and the way out."""
+"""Checks of user input. Every message names the argument, shows its value and the rule, and says how to fix it."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,31 @@ _SUM_TOLERANCE = 1e-6
 
 
 class Interrupted(Exception):
-    """Work was stopped by the user; what was done is kept."""
+    """The user stopped the work; everything finished so far is saved."""
 
 
-class NoRoom(OSError):
-    """The disk is full; what was written before is whole."""
+class JobsFailed(Exception):
+    """Some jobs failed; the others are finished and saved."""
+
+
+class DiskFull(OSError):
+    """The disk is full; files written before are complete."""
+
+
+class HasShape(Protocol):
+    """Any array: NumPy's or JAX's."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A closing clause for "unknown X" messages: the closest names, then all of them."""
+    """The end of an "unknown X" message: the closest names, then all of them.
+
+    Example:
+        >>> did_you_mean("recal", ["recall", "return"])
+        " Did you mean 'recall'? Known: recall, return."
+    """
     known = sorted(known)
     close = difflib.get_close_matches(str(name), known, n=2, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
@@ -29,12 +45,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def check_known(what: str, name: str, known: Iterable[str]) -> None:
+    """Raise a ValueError that suggests close names unless `name` is one of `known`."""
     known = list(known)
     if name not in known:
         raise ValueError(f"Unknown {what} {name!r}.{did_you_mean(name, known)}")
 
 
 def check_keywords(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise a TypeError that suggests close names unless every given keyword is one of `known`."""
     known = list(known)
     for name in given:
         if name not in known:
@@ -42,23 +60,33 @@ def check_keywords(what: str, given: Iterable[str], known: Iterable[str]) -> Non
 
 
 def check_array(
-    name: str, value: Any, *, ndim: tuple[int, ...], hint: str = "pass numbers"
+    name: str, value: object, *, ndim: tuple[int, ...], hint: str = "pass numbers"
 ) -> NDArray[np.float64]:
-    """A finite float array with one of the allowed numbers of dimensions."""
+    """Convert to a finite float array with one of the allowed numbers of dimensions.
+
+    Args:
+        name: the argument as the user typed it.
+        value: what the user passed.
+        ndim: the allowed numbers of dimensions.
+        hint: how to fix a wrong value.
+
+    Raises:
+        ValueError: if the value is not numeric, not finite or has another number of dimensions.
+    """
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numeric, got {value!r}; {hint}") from None
     if array.ndim not in ndim:
-        wanted = " or ".join(map(str, ndim))
-        raise ValueError(f"{name} must have {wanted} dimension(s), got shape {array.shape}; {hint}")
+        expected = " or ".join(map(str, ndim))
+        raise ValueError(f"{name} must have {expected} dimension(s), got shape {array.shape}; {hint}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {value!r}; remove NaN and infinity")
     return array
 
 
-def check_distribution(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
-    """Probabilities that sum to 1 along the last axis."""
+def check_distribution(name: str, value: object, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
+    """Convert to probabilities that sum to 1 along the last axis."""
     array = check_array(name, value, ndim=ndim, hint="pass probabilities")
     if array.shape[-1] == 0:
         raise ValueError(f"{name} is empty; pass at least one probability")
@@ -71,8 +99,8 @@ def check_distribution(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -
     return array
 
 
-def check_probabilities(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
-    """Numbers in [0, 1] that need not sum to anything."""
+def check_probabilities(name: str, value: object, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
+    """Convert to numbers in [0, 1], which need not sum to 1."""
     array = check_array(name, value, ndim=ndim, hint="pass probabilities")
     if array.size == 0:
         raise ValueError(f"{name} is empty; pass at least one probability")
@@ -82,8 +110,8 @@ def check_probabilities(name: str, value: Any, *, ndim: tuple[int, ...] = (1,)) 
     return array
 
 
-def check_int(name: str, value: Any, *, min: int, max: int | None = None) -> int:
-    """A whole number of at least `min` (numpy integers are fine, 3.0 and True are not)."""
+def check_int(name: str, value: object, *, min: int, max: int | None = None) -> int:
+    """Convert to an int within [min, max]; NumPy integers are fine, 3.0 and True are not."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be a whole number, got {value!r}; pass an int")
     if value < min:
@@ -93,16 +121,17 @@ def check_int(name: str, value: Any, *, min: int, max: int | None = None) -> int
     return int(value)
 
 
-def check_real(name: str, value: Any, *, min: float = -np.inf, max: float = np.inf) -> float:
-    """A finite number within [min, max]."""
+def check_real(name: str, value: object, *, min: float = -np.inf, max: float = np.inf) -> float:
+    """Convert to a finite float within [min, max]."""
     number = check_array(name, value, ndim=(0,), hint="pass one number").item()
     if not min <= number <= max:
-        raise ValueError(f"{name} must lie in [{min:g}, {max:g}], got {number:g}; choose one inside")
+        raise ValueError(f"{name} must lie in [{min:g}, {max:g}], got {number:g}; choose a value inside")
     return float(number)
 
 
-def check_shape(name: str, array: Any, wanted: tuple[int, ...], meaning: str) -> None:
-    if array.shape != wanted:
+def check_shape(name: str, array: HasShape, expected: tuple[int, ...], meaning: str) -> None:
+    """Raise a ValueError that explains the axes (`meaning`) unless the array has the expected shape."""
+    if array.shape != expected:
         raise ValueError(
-            f"{name} must have shape {wanted} ({meaning}), got {array.shape}; pass one entry each"
+            f"{name} must have shape {expected} ({meaning}), got {array.shape}; pass one value per entry"
         )

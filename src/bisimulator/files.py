@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bisimulator.errors import NoRoom
+from bisimulator.errors import DiskFull
 
 # all that reading a damaged npz or json file has been seen to raise
 _DAMAGE = (
@@ -45,7 +45,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise NoRoom(
+        raise DiskFull(
             f"{path} could not be written, the disk is full; what was kept before is whole. "
             "Make room and start the same command again, it goes on from there"
         ) from error
@@ -80,12 +80,16 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, (json.dumps(value, indent=2) + "\n").encode())
 
 
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    write_bytes(path, csv_text(columns, rows).encode())
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    write_bytes(path, text.getvalue().encode())
+    return text.getvalue()
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:

@@ -1,11 +1,9 @@
-"""A world of the tests with continuous observations: three groups, whose scores are shifted against each other.
+"""An environment for tests with continuous observations: three groups, whose scores are shifted against each other.
 
-People come back. Whoever is accepted gains experience, success or not, up to what the best can; so groups that start
-lower catch up, if they are let in. Observed are a score, which is ability with little noise, and two more features with
-much. Nobody's group is observed.
+People return. Accepted people gain experience, whether or not they succeed, up to a maximum; so groups that start lower
+catch up if they are accepted. The agent observes a score, which is ability with little noise, and two more features with
+much noise. It does not observe the group.
 """
-
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -18,7 +16,7 @@ BEST, SPREAD, EXPERIENCE = 1.2, 0.3, 0.3
 
 
 class Applicants(gymnasium.Env):
-    """The observation parameters, one a group, are added to the group's scores."""
+    """The observation parameters, one per group, are added to the group's scores."""
 
     num_groups = GROUPS
     observation_params_bounds = (0.0, 3.0)
@@ -29,7 +27,7 @@ class Applicants(gymnasium.Env):
         self.people, self.horizon = people, horizon
         self.observation_params = np.zeros((GROUPS, 1))
 
-    def set_observation_params(self, values: Any) -> None:
+    def set_observation_params(self, values) -> None:
         self.observation_params = np.array(values, float).reshape(GROUPS, 1)
 
     def reset(self, *, seed=None, options=None):
@@ -37,13 +35,13 @@ class Applicants(gymnasium.Env):
         self.group = np.arange(self.people) % GROUPS
         self.ability = BEST - SHIFT[self.group] + self.np_random.normal(0, SPREAD, self.people)
         self.noise = NOISE * self.np_random.normal(size=(self.horizon + 1, 3))
-        self.coming = self.np_random.integers(self.people, size=self.horizon + 1)
+        self.arrivals = self.np_random.integers(self.people, size=self.horizon + 1)
         self.luck = self.np_random.random(self.horizon)
         self.t = 0
-        return self._show(self.coming[0]), {}
+        return self._observe(self.arrivals[0]), {}
 
     def step(self, action):
-        who = self.coming[self.t]
+        who = self.arrivals[self.t]
         succeeds = bool(self.luck[self.t] < 1 / (1 + np.exp(-2 * self.ability[who])))
         reward = 0.0
         if action == 1:
@@ -53,20 +51,20 @@ class Applicants(gymnasium.Env):
         info = {
             "group": int(self.group[who]),
             "qualified": succeeds,
-            "next_self_observation": self._show(who),
+            "next_self_observation": self._observe(who),
         }
-        return self._show(self.coming[self.t]), reward, False, self.t >= self.horizon, info
+        return self._observe(self.arrivals[self.t]), reward, False, self.t >= self.horizon, info
 
-    def _show(self, who):
-        shown = self.ability[who] + self.noise[self.t]
-        shown[0] += self.observation_params[self.group[who], 0]
-        return shown.astype(np.float32)
+    def _observe(self, who):
+        obs = self.ability[who] + self.noise[self.t]
+        obs[0] += self.observation_params[self.group[who], 0]
+        return obs.astype(np.float32)
 
 
-def fare(act, episodes: int = 8, seed: int = 1000) -> tuple[np.ndarray, np.ndarray]:
-    """Approval rate and mean reward of a decision of each group, under act(observations) -> actions.
+def group_rates(act, episodes: int = 8, seed: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    """Approval rate and mean reward per decision of each group, under act(observations) -> actions.
 
-    The episodes run side by side.
+    The episodes run in parallel.
     """
     envs = [Applicants() for _ in range(episodes)]
     obs = np.stack([env.reset(seed=seed + i)[0] for i, env in enumerate(envs)])

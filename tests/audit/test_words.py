@@ -71,7 +71,7 @@ def test_what_it_looks_at_is_told_only_where_it_looks(found, env):
 
 
 def test_the_certificate_in_words(found):
-    view = found.certificate.view("loans", "episode")
+    view = found.certificate.entry("loans", "episode")
     text = " ".join(words.certificate_words(found))
     assert (
         f"can expect {view.values[0]:.2f} loans over the whole time, one of group down {view.values[1]:.2f}"

@@ -1,4 +1,4 @@
-"""The dynamics model and J_dyn against closed forms and a transition whose parameters are known."""
+"""The dynamics model and J_dyn compared with closed forms and a transition with known parameters."""
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +11,8 @@ from bisimulator.bisim.dynamics import fit, j_dyn, make_dynamics, nll, predict, 
 from bisimulator.policies.networks import MLP
 
 
-def test_w2_of_one_feature_is_the_distance_of_the_quantile_functions():
-    """Two samples of the same 4000 normal quantiles: in one dimension the best plan is the sorted one (POT)."""
+def test_w2_of_one_feature_is_the_distance_between_quantile_functions():
+    """Two samples of the same 4000 normal quantiles; in one dimension the optimal plan is sorted (POT)."""
     z = np.asarray(jax.scipy.stats.norm.ppf((np.arange(4000) + 0.5) / 4000), np.float64)
     for mean_a, sd_a, mean_b, sd_b in [(0.0, 1.0, 0.5, 0.3), (2.0, 0.1, -1.0, 0.1), (0.0, 1.0, 0.0, 2.0)]:
         sampled = np.sqrt(ot.wasserstein_1d(mean_a + sd_a * z, mean_b + sd_b * z, p=2))
@@ -20,22 +20,22 @@ def test_w2_of_one_feature_is_the_distance_of_the_quantile_functions():
         assert float(closed) == pytest.approx(float(sampled), rel=1e-3)
 
 
-def test_w2_of_several_features_is_the_distance_of_normal_distributions():
+def test_w2_of_several_features_is_the_distance_between_normal_distributions():
     """POT's closed form for any covariance, here diagonal ones."""
     rng = np.random.default_rng(0)
     mean_a, mean_b = rng.normal(size=(2, 5, 3))
     sd_a, sd_b = rng.uniform(0.1, 2, size=(2, 5, 3))
     got = w2(*(jnp.asarray(x, jnp.float32) for x in (mean_a, sd_a, mean_b, sd_b)))
-    wanted = [
+    expected = [
         ot.gaussian.bures_wasserstein_distance(
             mean_a[i], mean_b[i], np.diag(sd_a[i] ** 2), np.diag(sd_b[i] ** 2)
         )
         for i in range(5)
     ]
-    np.testing.assert_allclose(got, wanted, rtol=1e-4)
+    np.testing.assert_allclose(got, expected, rtol=1e-4)
 
 
-def test_straight_through_rounds_and_keeps_the_gradient():
+def test_straight_through_rounds_and_passes_the_gradient():
     x = jnp.array([0.1, 0.3, 0.62])
     grid = jnp.array([0.25, 0.25, 0.0])
     np.testing.assert_allclose(straight_through(x, grid), [0, 0.25, 0.62], atol=1e-6)
@@ -53,7 +53,7 @@ def linear_model(change, log_sd, by_action):
     return MLP([jnp.asarray(weights)], [jnp.asarray([*change, *log_sd], jnp.float32)])
 
 
-def test_predictions_are_a_change_of_the_observation_and_sds_within_limits():
+def test_predictions_are_a_change_of_the_observation_with_bounded_standard_deviations():
     psi = linear_model((0.25, -0.5), (0.0, -100.0), (1.0, 0.0))
     obs = jnp.array([[0.5, 1.0], [0.0, 2.0]])
     mean, sd = predict(psi, obs, jnp.array([0, 1]))
@@ -74,21 +74,21 @@ def test_nll_and_its_gradient_are_those_of_a_normal_density():
     error = (next_obs - obs - change - by_action * action[:, None]) / np.exp(log_sd)
     share = (weight / weight.sum())[:, None]
     assert float(value) == pytest.approx(((error**2 / 2 + log_sd) * share).sum(), rel=1e-5)
-    wanted = [*(-error / np.exp(log_sd) * share).sum(0), *((1 - error**2) * share).sum(0)]
-    np.testing.assert_allclose(gradient.biases[0], wanted, rtol=1e-4, atol=1e-5)
+    expected = [*(-error / np.exp(log_sd) * share).sum(0), *((1 - error**2) * share).sum(0)]
+    np.testing.assert_allclose(gradient.biases[0], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_nll_with_a_grid_judges_the_rounded_mean():
+def test_nll_with_a_grid_uses_the_rounded_mean():
     obs, action = jnp.zeros((1, FEATURES)), jnp.zeros(1, jnp.int32)
     psi = linear_model((0.4, 0.4), (0.0, 0.0), (0.0, 0.0))
-    seen = jnp.array([[0.5, 0.5]])
-    rounded = nll(psi, obs, action, seen, grid=jnp.array([0.5, 0.0]))
+    observed = jnp.array([[0.5, 0.5]])
+    rounded = nll(psi, obs, action, observed, grid=jnp.array([0.5, 0.0]))
     assert float(rounded) == pytest.approx(0.5 * 0.1**2, abs=1e-7)
-    assert float(nll(psi, obs, action, seen)) == pytest.approx(2 * 0.5 * 0.1**2, abs=1e-7)
+    assert float(nll(psi, obs, action, observed)) == pytest.approx(2 * 0.5 * 0.1**2, abs=1e-7)
 
 
 def test_fit_recovers_a_known_linear_gaussian_transition():
-    """next = .8 obs + .3 action + noise of sd .1 and .2; decisions marked invalid hold nonsense."""
+    """next = .8 obs + .3 action + noise of sd .1 and .2; invalid decisions contain nonsense."""
     rng = np.random.default_rng(2)
     size = 4000
     obs, action = rng.uniform(-1, 1, size=(size, FEATURES)), rng.integers(0, ACTIONS, size)
@@ -153,7 +153,7 @@ def test_j_dyn_is_0_for_groups_with_the_same_dynamics():
     assert loss(blind_model(), *people(0.0)) == pytest.approx(0, abs=1e-6)
 
 
-def test_j_dyn_grows_with_the_distance_of_the_next_observations():
+def test_j_dyn_grows_with_the_distance_between_next_observations():
     """All quantiles of one group lie `shift` higher, so W2 is the shift and J_dyn gamma times it."""
     for shift in (0.1, 0.2, 0.4):
         assert loss(blind_model(), *people(shift)) == pytest.approx(0.9 * shift, rel=1e-4)
@@ -161,21 +161,21 @@ def test_j_dyn_grows_with_the_distance_of_the_next_observations():
         assert loss(blind_model((0.0, shift)), *people(0.0)) == pytest.approx(0.9 * shift, rel=1e-4)
 
 
-def test_j_dyn_sees_a_difference_of_spread():
+def test_j_dyn_depends_on_differences_of_the_standard_deviation():
     assert loss(blind_model(sd_by_group=(0.0, 0.5)), *people(0.0)) > 0.01
 
 
-def test_j_dyn_leaves_the_groups_own_entries_and_invalid_decisions_out():
+def test_j_dyn_ignores_group_entries_and_invalid_decisions():
     psi = blind_model()
     # a model that predicts other one-hot entries for group 1: they differ by definition and do not count
-    loud = MLP([psi.weights[0].at[2, 1].set(7.0)], psi.biases)
-    assert loss(loud, *people(0.0)) == pytest.approx(0, abs=1e-6)
+    other_one_hot = MLP([psi.weights[0].at[2, 1].set(7.0)], psi.biases)
+    assert loss(other_one_hot, *people(0.0)) == pytest.approx(0, abs=1e-6)
     obs, action, group = people(0.0)
     valid = jnp.arange(80) % 40 < 30
     far = jnp.where(valid[:, None], obs, 99.0)
     assert loss(psi, far, action, group, valid) == pytest.approx(0, abs=1e-6)
 
 
-def test_j_dyn_with_a_group_absent_is_0():
+def test_j_dyn_is_0_if_a_group_is_absent():
     obs, action, group = people(0.3)
     assert loss(blind_model(), obs, action, group, group == 0) == 0

@@ -1,4 +1,4 @@
-"""Quantile matching against a plain NumPy re-implementation, and the sum over pairs against the double loop."""
+"""Quantile matching compared with a NumPy implementation, and the sum over pairs with a double loop."""
 
 import equinox as eqx
 import jax
@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bisimulator.bisim import matching as plain
+from bisimulator.bisim import matching as uncompiled
 
-match_quantiles = eqx.filter_jit(plain.match_quantiles)
-sum_of_pairwise_gaps = eqx.filter_jit(plain.sum_of_pairwise_gaps)
+match_quantiles = eqx.filter_jit(uncompiled.match_quantiles)
+sum_of_pairwise_gaps = eqx.filter_jit(uncompiled.sum_of_pairwise_gaps)
 
 SIZE = 40
 CELLS = 2
 
 
 def bins_by_hand(score, cell, group, valid, groups, quantiles):
-    """(cell, group, quantile) of every decision whose score is its own; None for those left out."""
+    """(cell, group, quantile) of every decision, without ties; None if the decision is left out."""
     bins = [None] * len(score)
     for a in range(CELLS):
         for g in range(groups):
@@ -30,7 +30,7 @@ def bins_by_hand(score, cell, group, valid, groups, quantiles):
 
 
 @pytest.mark.parametrize(("groups", "quantiles"), [(1, 4), (2, 4), (5, 3), (3, 1), (2, 7)])
-def test_bins_counts_and_means_are_those_of_a_plain_loop(groups, quantiles):
+def test_bins_counts_and_means_agree_with_a_loop(groups, quantiles):
     rng = np.random.default_rng(groups * 10 + quantiles)
     score = rng.permutation(SIZE) / SIZE
     cell, group = rng.integers(0, CELLS, SIZE), rng.integers(0, groups, SIZE)
@@ -45,16 +45,16 @@ def test_bins_counts_and_means_are_those_of_a_plain_loop(groups, quantiles):
         quantiles=quantiles,
         valid=jnp.asarray(valid),
     )
-    wanted = bins_by_hand(score, cell, group, valid, groups, quantiles)
+    expected = bins_by_hand(score, cell, group, valid, groups, quantiles)
     shape = (CELLS, groups, quantiles)
     outside = int(np.prod(shape))
-    for place, where in zip(matching.place.tolist(), wanted, strict=True):
+    for place, where in zip(matching.place.tolist(), expected, strict=True):
         if where is None:
             assert place >= outside
         else:
             assert np.unravel_index(place, shape) == where
     count, mean = np.zeros(shape), np.zeros(shape)
-    for i, where in enumerate(wanted):
+    for i, where in enumerate(expected):
         if where is not None:
             count[where] += 1
             mean[where] += values[i]
@@ -78,7 +78,7 @@ def match(score, group, *, cell=None, groups=2, quantiles=4, key=0, cells=1, val
     )
 
 
-def test_a_group_and_an_action_without_decisions_leave_empty_bins_and_disturb_nobody():
+def test_a_group_and_an_action_without_decisions_only_leave_their_own_bins_empty():
     score, group = jnp.arange(8.0), jnp.array([0, 2] * 4)
     matching = match(score, group, cell=jnp.ones(8, jnp.int32), groups=3, cells=2)
     count = np.asarray(matching.count)
@@ -91,19 +91,19 @@ def test_a_group_and_an_action_without_decisions_leave_empty_bins_and_disturb_no
     np.testing.assert_array_equal(means[1, 1], np.zeros(4))
 
 
-def test_nobody_at_all_is_no_error():
+def test_a_batch_without_valid_decisions_is_no_error():
     matching = match(jnp.arange(3.0), jnp.zeros(3, jnp.int32), valid=jnp.zeros(3, bool))
     assert not np.asarray(matching.present).any()
     np.testing.assert_array_equal(matching.mean(jnp.ones((3, 2))), np.zeros((1, 2, 4, 2)))
 
 
-def test_fewer_decisions_than_quantiles_each_have_their_own_quantile():
+def test_fewer_decisions_than_quantiles_are_each_in_their_own_quantile():
     matching = match(jnp.array([3.0, 1.0]), jnp.zeros(2, jnp.int32))
     np.testing.assert_array_equal(matching.count[0, 0], [1, 0, 1, 0])
     assert matching.place.tolist() == [2, 0]
 
 
-def test_means_keep_further_axes():
+def test_means_preserve_further_axes():
     values = jnp.arange(16.0).reshape(8, 2)
     means = match(jnp.arange(8.0), jnp.zeros(8, jnp.int32), groups=1).mean(values)
     np.testing.assert_array_equal(means[0, 0], np.asarray(values).reshape(4, 2, 2).mean(1))
@@ -119,9 +119,9 @@ def test_ties_are_broken_uniformly_at_random():
             ).place
         )
     )(keys)
-    seen = np.stack([np.bincount(column, minlength=4) for column in np.asarray(place).T])
+    counts = np.stack([np.bincount(column, minlength=4) for column in np.asarray(place).T])
     expected = 1000.0
-    chi2 = ((seen - expected) ** 2 / expected).sum(1)
+    chi2 = ((counts - expected) ** 2 / expected).sum(1)
     # 3 degrees of freedom: 20 has probability 2e-4, for eight decisions together 1e-3
     assert chi2.max() < 20
     np.testing.assert_array_equal((np.asarray(place)[:, :, None] == np.arange(4)).sum(1), 2)
@@ -138,36 +138,36 @@ LISTS = st.lists(st.tuples(st.floats(-100, 100, width=32), st.booleans()), min_s
 
 @given(LISTS)
 @settings(max_examples=200)
-def test_pairwise_gaps_are_those_of_the_double_loop(pairs):
+def test_pairwise_gaps_agree_with_a_double_loop(pairs):
     values = np.array([v for v, _ in pairs], np.float32)
     present = np.array([p for _, p in pairs])
     got = sum_of_pairwise_gaps(jnp.asarray(values), jnp.asarray(present))
     np.testing.assert_allclose(got, by_double_loop(values.astype(float), present), rtol=1e-5, atol=1e-2)
 
 
-def test_pairwise_gaps_of_a_hundred_groups_along_leading_axes():
+def test_pairwise_gaps_of_a_hundred_groups_keep_leading_axes():
     rng = np.random.default_rng(0)
     values, present = rng.normal(size=(3, 2, 100)), rng.random((3, 2, 100)) < 0.7
     got = sum_of_pairwise_gaps(jnp.asarray(values, jnp.float32), jnp.asarray(present))
-    wanted = [[by_double_loop(values[i, j], present[i, j]) for j in range(2)] for i in range(3)]
-    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    expected = [[by_double_loop(values[i, j], present[i, j]) for j in range(2)] for i in range(3)]
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
-def test_the_gradient_of_pairwise_gaps_is_that_of_finite_differences():
+def test_the_gradient_of_pairwise_gaps_agrees_with_finite_differences():
     """Piecewise linear: between two kinks a difference quotient is exact, so only rounding is tolerated."""
     values = np.array([0.5, -1.25, 3.0, 0.75, 9.0])
     present = np.array([True, True, True, True, False])
     gradient = jax.grad(sum_of_pairwise_gaps)(jnp.asarray(values, jnp.float32), jnp.asarray(present))
     step = 1e-3
-    wanted = [
+    expected = [
         (by_double_loop(values + step * e, present) - by_double_loop(values - step * e, present)) / (2 * step)
         for e in np.eye(5)
     ]
-    np.testing.assert_allclose(gradient, wanted, atol=1e-9)
+    np.testing.assert_allclose(gradient, expected, atol=1e-9)
     assert gradient[4] == 0
 
 
-def test_a_group_that_is_absent_has_no_say_whatever_it_holds():
+def test_values_of_an_absent_group_do_not_matter():
     present = jnp.array([True, False, True])
     for hidden in (0.0, 1e30, -1e30):
         values = jnp.array([1.0, hidden, 4.0])

@@ -1,4 +1,4 @@
-"""The reward correction's loss against a direct NumPy computation of eq. (8), and the gauges."""
+"""The loss of the reward correction compared with a NumPy computation of eq. (8), and the gauges."""
 
 import equinox as eqx
 import jax
@@ -19,7 +19,7 @@ SIZE, GROUPS, ACTIONS, ALPHA = 60, 3, 2, 1.7
 def batch():
     rng = np.random.default_rng(3)
     group = rng.integers(0, GROUPS, SIZE)
-    score = rng.permutation(SIZE) / SIZE  # no ties: what is matched does not depend on luck
+    score = rng.permutation(SIZE) / SIZE  # no ties, so the matching is deterministic
     obs = np.concatenate([score[:, None], np.eye(GROUPS)[group], rng.random((SIZE, 2))], -1)
     return {
         "obs": jnp.asarray(obs, jnp.float32),
@@ -43,22 +43,22 @@ def mlp_by_hand(phi, x):
 
 
 def j_rew_by_hand(phi, batch, quantiles, same_action, valid):
-    """Eq. (8) with quartile means: for every pair of groups and every matched part, |mean R_i - mean R_j|."""
+    """Eq. (8) with quantile means: |mean R_i - mean R_j| for every pair of groups and every quantile."""
     action, group = np.asarray(batch["action"]), np.asarray(batch["group"])
     correction = mlp_by_hand(phi, batch["obs"])[np.arange(SIZE), action]
     total = np.asarray(batch["reward"], np.float64) + ALPHA * correction
     score = np.asarray(batch["obs"])[:, 0]
     loss = 0.0
     for cell in range(ACTIONS) if same_action else [None]:
-        parts = []
+        quantiles_of = []
         for g in range(GROUPS):
             who = np.flatnonzero((group == g) & valid & ((action == cell) if cell is not None else True))
             who = who[np.argsort(score[who])]
             quantile = np.arange(len(who)) * quantiles // max(len(who), 1)
-            parts.append([total[who[quantile == q]] for q in range(quantiles)])
+            quantiles_of.append([total[who[quantile == q]] for q in range(quantiles)])
         for i in range(GROUPS):
             for j in range(i):
-                for a, b in zip(parts[i], parts[j], strict=True):
+                for a, b in zip(quantiles_of[i], quantiles_of[j], strict=True):
                     if len(a) and len(b):
                         loss += abs(a.mean() - b.mean())
     return loss
@@ -81,16 +81,16 @@ def test_j_rew_is_equation_8(phi, batch, quantiles, same_action, share):
     np.testing.assert_allclose(got, j_rew_by_hand(phi, batch, quantiles, same_action, valid), rtol=1e-4)
 
 
-def test_j_rew_with_a_group_and_an_action_absent(phi, batch):
-    keep = (np.asarray(batch["group"]) != 1) & (np.asarray(batch["action"]) == 0)
+def test_j_rew_allows_an_absent_group_and_an_absent_action(phi, batch):
+    valid = (np.asarray(batch["group"]) != 1) & (np.asarray(batch["action"]) == 0)
     got, gradient = jax.value_and_grad(j_rew)(
-        phi, jax.random.key(0), **batch, alpha=ALPHA, num_groups=GROUPS, valid=jnp.asarray(keep)
+        phi, jax.random.key(0), **batch, alpha=ALPHA, num_groups=GROUPS, valid=jnp.asarray(valid)
     )
-    np.testing.assert_allclose(got, j_rew_by_hand(phi, batch, 4, True, keep), rtol=1e-4)
+    np.testing.assert_allclose(got, j_rew_by_hand(phi, batch, 4, True, valid), rtol=1e-4)
     assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradient))
 
 
-def test_j_rew_of_one_group_is_nothing_to_improve(phi, batch):
+def test_j_rew_of_one_group_is_0(phi, batch):
     alone = {**batch, "group": jnp.zeros_like(batch["group"])}
     value, gradient = jax.value_and_grad(j_rew)(phi, jax.random.key(0), **alone, alpha=ALPHA, num_groups=1)
     assert value == 0
@@ -103,7 +103,7 @@ def shifted(phi, shift):
     return type(phi)(phi.weights, biases, phi.input_scale)
 
 
-def test_j_rew_does_not_see_a_constant_per_action_when_actions_are_matched(phi, batch):
+def test_j_rew_is_invariant_to_a_constant_per_action_if_actions_are_matched(phi, batch):
     def loss(phi, same_action):
         return j_rew(phi, jax.random.key(0), **batch, alpha=ALPHA, num_groups=GROUPS, same_action=same_action)
 
@@ -121,7 +121,7 @@ def test_the_corrected_reward_is_equation_9(phi, batch):
 
 
 def group_means(phi, batch, offset):
-    """m_a: the mean correction of each action over the batch's people, groups weighted equally."""
+    """m_a: the mean correction of each action over the people of the batch, groups weighted equally."""
     out = np.asarray(corrections(phi, batch["obs"], offset), np.float64)
     group = np.asarray(batch["group"])
     return np.mean([out[group == g].mean(0) for g in np.unique(group)], 0)
@@ -131,22 +131,22 @@ def offset_of(phi, batch, gauge, kappa=0.25, num_groups=GROUPS):
     return gauge_offset(phi, batch["obs"], batch["group"], gauge=gauge, kappa=kappa, num_groups=num_groups)
 
 
-def test_free_leaves_the_correction_alone(phi, batch):
+def test_the_free_gauge_does_not_change_the_correction(phi, batch):
     np.testing.assert_array_equal(offset_of(shifted(phi, [2.0, -2.0]), batch, "free"), [0, 0])
 
 
-def test_centred_makes_every_action_neutral(phi, batch):
+def test_the_centred_gauge_makes_every_action_neutral(phi, batch):
     moved = shifted(phi, [2.0, -2.0])
     np.testing.assert_allclose(group_means(moved, batch, offset_of(moved, batch, "centred")), 0, atol=1e-5)
 
 
-def test_kappa_favours_accepting_by_kappa(phi, batch):
+def test_the_kappa_gauge_favours_accepting_by_kappa(phi, batch):
     moved = shifted(phi, [2.0, -2.0])
     means = group_means(moved, batch, offset_of(moved, batch, "kappa"))
     np.testing.assert_allclose(means, [0, 0.25], atol=1e-5)
 
 
-def test_one_sided_lifts_accepting_when_the_correction_favours_rejecting(phi, batch):
+def test_the_one_sided_gauge_raises_accepting_if_the_correction_favours_rejecting(phi, batch):
     moved = shifted(phi, [2.0, -2.0])
     offset = offset_of(moved, batch, "one-sided")
     assert offset[0] == 0
@@ -154,16 +154,16 @@ def test_one_sided_lifts_accepting_when_the_correction_favours_rejecting(phi, ba
     assert accept == pytest.approx(reject, abs=1e-5)
 
 
-def test_one_sided_leaves_alone_what_favours_accepting(phi, batch):
+def test_the_one_sided_gauge_does_not_change_a_correction_that_favours_accepting(phi, batch):
     np.testing.assert_array_equal(offset_of(shifted(phi, [-2.0, 2.0]), batch, "one-sided"), [0, 0])
 
 
 @pytest.mark.parametrize("gauge", ["centred", "kappa", "one-sided"])
-def test_groups_count_alike_however_many_decisions_they_have(phi, batch, gauge):
-    """The same people of group 0 ten times over change nothing, and a group without people is no group."""
+def test_groups_are_weighted_equally_however_many_decisions_they_have(phi, batch, gauge):
+    """Repeating the people of group 0 ten times changes nothing, and groups without people do not count."""
     moved = shifted(phi, [2.0, -2.0])
     repeats = np.where(np.asarray(batch["group"]) == 0, 10, 1)
-    crowded = {k: jnp.asarray(np.repeat(np.asarray(v), repeats, 0)) for k, v in batch.items()}
+    repeated = {k: jnp.asarray(np.repeat(np.asarray(v), repeats, 0)) for k, v in batch.items()}
     once = offset_of(moved, batch, gauge)
-    np.testing.assert_allclose(offset_of(moved, crowded, gauge), once, atol=1e-4)
+    np.testing.assert_allclose(offset_of(moved, repeated, gauge), once, atol=1e-4)
     np.testing.assert_allclose(offset_of(moved, batch, gauge, num_groups=GROUPS + 2), once, atol=1e-6)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
@@ -22,8 +23,8 @@ def test_list_shows_every_name_with_its_line(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     assert cli.main(["list"]) == 0
     shown = capsys.readouterr().out
-    for kind, names in registry.KINDS.items():
-        for name in names:
+    for kind in get_args(registry.Kind):
+        for name in registry.names(kind):
             assert f"{name} " in shown
             assert registry.lookup(kind, name).summary in shown
 
@@ -35,7 +36,7 @@ def test_simulate_shows_groups_next_to_the_paper(capsys, monkeypatch):
     assert "population=20, horizon=40), 2 seeds x 1 episodes" in shown
     assert "3670.7±42.4" in shown
     assert "EO" not in shown
-    assert "The paper's rows hold for the paper's parameters" in shown
+    assert "The paper's rows are for the paper's parameters" in shown
     assert "Accept-all instead of threshold brings the groups' recalls from" in shown
 
 
@@ -102,7 +103,7 @@ def test_a_traceback_comes_when_asked_for(monkeypatch):
 
 def test_the_module_runs_and_its_exit_code_reaches_the_shell():
     run = subprocess.run(
-        [sys.executable, "-m", "bisimulator.cli", "lst"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "bisimulator", "lst"], capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
     assert "Traceback" not in run.stderr

@@ -84,7 +84,7 @@ def test_a_table_on_the_command_line(tmp_path, capsys):
         cli.main(["population", str(path), "--share", "share", "--repayment-rate", "rate", "--bins", "2"])
         == 0
     )
-    assert "all are taken to be equally large" in capsys.readouterr().out
+    assert "all are assumed to be equally large" in capsys.readouterr().out
 
 
 WRONG = [

@@ -8,8 +8,9 @@ import signal
 import pytest
 
 from bisimulator import registry
+from bisimulator.api import _running
 from bisimulator.cli import app as cli
-from bisimulator.report import comparison
+from bisimulator.jobs import executors
 from bisimulator.solvers import trainer
 
 SMALL = ["--seeds", "2", "--episodes", "1", "--set", "population=10", "horizon=20"]
@@ -78,32 +79,18 @@ def test_ctrl_c_gives_130_and_the_second_start_ends_with_the_same_numbers(
     _, undisturbed = trained
     monkeypatch.setattr(trainer, "_SECONDS_PER_CHUNK", 0.0)
     command = [*TRAIN, *TINY, *STEPS, *SMALL, "--out", str(tmp_path)]
-    real = comparison.progress_bar
+    run = executors.run
 
-    def pressing(console, title):
-        bar = real(console, title)
+    def pressing(spec, out, on_progress, **options):
+        def press(progress):
+            on_progress(progress)
+            if progress.update == 3:
+                os.kill(os.getpid(), signal.SIGINT)
 
-        def enter():
-            tell = type(bar).__enter__(bar)
-
-            def press(progress):
-                tell(progress)
-                if progress.update == 3:
-                    os.kill(os.getpid(), signal.SIGINT)
-
-            return press
-
-        class Bar:
-            def __enter__(self):
-                return enter()
-
-            def __exit__(self, *error):
-                return bar.__exit__(*error)
-
-        return Bar()
+        return run(spec, out, press, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(comparison, "progress_bar", pressing)
+        patch.setattr(executors, "run", pressing)
         assert cli.main(command) == 130
     assert "stopped after 3 of 10 updates" in capsys.readouterr().err
     (folder,) = (tmp_path / "lending").iterdir()
@@ -118,7 +105,7 @@ def test_ctrl_c_at_any_other_moment_gives_130_without_a_traceback(capsys, monkey
     def stop(*args, **keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(comparison, "show_training", stop)
+    monkeypatch.setattr(_running, "run_jobs", stop)
     assert cli.main(["train", "lending", "ppo", "--seeds", "1"]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
@@ -221,5 +208,64 @@ def test_compare_writes_its_files_and_says_where(tmp_path, capsys):
     assert cli.main(command) == 0
     shown = capsys.readouterr().out
     assert "accept-all" in shown
-    assert (tmp_path / "summary.csv").read_text().startswith("scenario,method,metric,mean,ci95\n")
-    assert (tmp_path / "episodes.csv").read_text().startswith("scenario,method,seed,episode,metric,value\n")
+    assert (tmp_path / "lending" / "summary.csv").read_text().startswith("scenario,method,metric,mean,ci95\n")
+    assert (
+        (tmp_path / "lending" / "episodes.csv")
+        .read_text()
+        .startswith("scenario,method,seed,episode,metric,value\n")
+    )
+
+
+def test_results_of_two_scenarios_in_one_folder_do_not_overwrite_each_other(tmp_path):
+    for scenario in ("lending", "college"):
+        assert cli.main(["compare", scenario, "--methods", "accept-all", *SMALL, "--out", str(tmp_path)]) == 0
+    for scenario in ("lending", "college"):
+        rows = (tmp_path / scenario / "summary.csv").read_text().splitlines()[1:]
+        assert rows
+        assert all(row.startswith(f"{scenario},accept-all,") for row in rows)
+
+
+def test_compare_tries_every_value_of_an_option_and_labels_the_variants(tmp_path, capsys):
+    command = ["compare", "lending", "--methods", "max-util,accept-all", "--method.every", "0", "10"]
+    assert cli.main([*command, *SMALL, "--out", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    for label in ("max-util (every 0)", "max-util (every 10)", "accept-all"):
+        assert label in shown
+    assert cli.main(["runs", "list", "--out", str(tmp_path)]) == 0
+    assert "population 10, horizon 20, every 10" in capsys.readouterr().out
+
+
+def test_a_job_that_fails_does_not_stop_the_others_and_the_exit_code_says_so(tmp_path, capsys, monkeypatch):
+    run = executors.run
+
+    def spoiled(spec, *args, **options):
+        if spec.method == "threshold":
+            raise FloatingPointError("update 3: the loss became NaN or infinite")
+        return run(spec, *args, **options)
+
+    monkeypatch.setattr(executors, "run", spoiled)
+    methods = ["--methods", "accept-all,threshold,reject-all"]
+    assert cli.main(["compare", "lending", *methods, *SMALL, "--out", str(tmp_path)]) == 3
+    shown = capsys.readouterr()
+    assert "1 of 3 jobs failed: lending threshold: update 3: the loss became NaN or infinite" in shown.err
+    written = (tmp_path / "lending" / "summary.csv").read_text()
+    assert "accept-all" in written
+    assert "reject-all" in written
+
+
+def test_report_of_any_folder_of_jobs(tmp_path, capsys):
+    assert cli.main(["compare", "lending", "--methods", "accept-all", *SMALL, "--out", str(tmp_path)]) == 0
+    assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "page")]) == 0
+    assert (tmp_path / "page" / "report.html").exists()
+    assert (tmp_path / "page" / "tables" / "lending.tex").exists()
+    assert "1 jobs: lending" in capsys.readouterr().out
+    assert cli.main(["report", str(tmp_path / "nowhere")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_certify_without_a_job_lists_the_finished_trainings(trained, tmp_path, capsys):
+    out, folder = trained
+    assert cli.main(["certify", "--out", str(out)]) == 0
+    assert f"bisimulator certify {folder}" in capsys.readouterr().out
+    assert cli.main(["certify", "--out", str(tmp_path)]) == 0
+    assert "bisimulator train lending ppo" in capsys.readouterr().out

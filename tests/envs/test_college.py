@@ -1,4 +1,4 @@
-"""College against a NumPy re-implementation and closed forms, and its checks of parameters."""
+"""College compared with a NumPy implementation and closed forms, and the checks of its parameters."""
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,7 @@ def at(tree, t):
     cost=st.tuples(*[st.sampled_from([0.3, 1.0, 2.0])] * 2),
     actions=st.lists(st.sampled_from([0, 0, 1]), min_size=STEPS, max_size=STEPS),
 )
-def test_pool_people_and_money_are_what_plain_numpy_makes_of_them(seed, cost, actions):
+def test_pool_people_and_budgets_agree_with_a_numpy_implementation(seed, cost, actions):
     """Nobody admitted is ever drawn again, and everybody in the pool can be drawn."""
     env = bisimulator.make(
         "college", population=POPULATION, horizon=STEPS, omega=cost, rewards=(2.0, -3.0, -0.5)
@@ -89,7 +89,9 @@ def test_pool_people_and_money_are_what_plain_numpy_makes_of_them(seed, cost, ac
 @pytest.mark.parametrize(
     ("score", "budget", "cost"), [(5, 3.4, 1.0), (8, 5.0, 1.0), (2, 2.0, 0.5), (9, 5.0, 1.0)]
 )
-def test_a_raise_goes_on_with_probability_epsilon_while_budget_and_scale_allow(epsilon, score, budget, cost):
+def test_a_raise_continues_with_probability_epsilon_while_budget_and_scale_allow(
+    epsilon, score, budget, cost
+):
     """P(at least k points) = epsilon^k up to the limit, over an even grid of the uniform numbers."""
     params = bisimulator.make("college", epsilon=epsilon, omega=(1.0, cost)).params
     size = 2**12
@@ -123,7 +125,7 @@ def z_score(values, expected):
     return abs(values.mean() - expected) / (values.std(ddof=1) / np.sqrt(values.size))
 
 
-def test_accept_all_earns_what_the_score_distributions_say(accept_all):
+def test_accept_all_earns_what_the_score_distributions_imply(accept_all):
     """The paper's table has 191 to 197 for the methods that accept everybody."""
     chance = [score_distribution(mean) @ np.linspace(0, 0.9, 10) for mean in (8, 5)]
     expected = 1000 * (2 * np.mean(chance) - 1)
@@ -142,7 +144,7 @@ def test_social_burden_has_a_closed_form_under_accept_all(accept_all, group, sco
     assert z_score(payers[:, group], 500 * tail[0]) < 4
     published = {0: 1.32, 1: 1.18}[group]
     agrees = abs(tail.sum() / tail[0] - published) < 0.02
-    assert agrees == (group == 0)  # group 2's published burden is not reached: see docs/envs/college.md
+    assert agrees == (group == 0)  # group 2's published burden is not reproduced: see docs/envs/college.md
 
 
 def test_admitting_everybody_ends_the_episode_exactly_when_the_pool_is_empty(accept_all):
@@ -150,7 +152,7 @@ def test_admitting_everybody_ends_the_episode_exactly_when_the_pool_is_empty(acc
     np.testing.assert_array_equal(accept_all.count("approved"), accept_all.people)
 
 
-def test_people_start_with_their_normals(key):
+def test_people_start_with_scores_and_budgets_from_their_normal_distributions(key):
     params = bisimulator.make("college", population=50_000).params
     people = np.asarray(college.reset(key, params).people)
     for group, (score_mean, budget_mean) in enumerate([(8, 4), (5, 2)]):
@@ -168,8 +170,8 @@ def test_people_start_with_their_normals(key):
             assert abs((budget > level).mean() - p) < 4 * np.sqrt(p * (1 - p) / len(mine))
 
 
-def test_the_texts_reward_rule_leaves_nothing_to_be_greedy_about():
-    """Where the text and the tables disagree: with the text's rule accept-all would return about 600."""
+def test_accept_all_earns_the_success_rate_under_the_reward_rule_of_the_text():
+    """The text and the tables of the paper disagree: with the text's rule accept-all returns about 600."""
     env = bisimulator.make("college", rewards=(1, 0, -1))
     outcome = run_episodes(env, policies.accept_all(), jax.random.split(jax.random.key(5), 200))
     expected = 1000 * np.mean([score_distribution(mean) @ np.linspace(0, 0.9, 10) for mean in (8, 5)])
@@ -198,7 +200,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("keywords", "parts"), WRONG)
-def test_wrong_parameters_are_explained(keywords, parts):
+def test_wrong_parameters_raise_an_error_that_names_the_rule(keywords, parts):
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
         bisimulator.make("college", **keywords)
     for part in parts:

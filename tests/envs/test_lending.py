@@ -1,4 +1,4 @@
-"""Lending against a NumPy re-implementation, and its checks of parameters."""
+"""Lending compared with a NumPy implementation, and the checks of its parameters."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bisimulator
 from bisimulator import policies
 from bisimulator.envs import _lending_params as lending_params
-from bisimulator.envs import _waves as waves
+from bisimulator.envs import _parallel_rounds as parallel_rounds
 from bisimulator.envs import lending
 from bisimulator.envs.lending import DEFAULTED, GROUP, OBSERVED, REPAID, TRUE
 
@@ -19,7 +19,7 @@ POPULATION, STEPS = 4, 25
 
 @jax.jit
 def play(key, params, actions):
-    """The state before each step, what each step gave, and the last state."""
+    """The state before each step, the results of each step, the last state and the first observation."""
 
     def one(state, x):
         t, action = x
@@ -35,7 +35,7 @@ def make(**keywords):
     return bisimulator.make("lending", population=POPULATION, horizon=STEPS, **keywords).params
 
 
-def looks(person, top, groups=2):
+def expected_obs(person, top, groups=2):
     past = max(person["repaid"] + person["defaulted"], 1)
     one_hot = [float(person["group"] == g) for g in range(groups)]
     return [person["observed"] / top, *one_hot, person["repaid"] / past, person["defaulted"] / past]
@@ -51,7 +51,7 @@ omegas = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.75, 7.0]), min_size=4, max_s
     moves=st.sampled_from([(1, 1), (2, 1), (0, 3)]),
     actions=st.lists(st.integers(0, 1), min_size=STEPS, max_size=STEPS),
 )
-def test_every_step_is_what_plain_numpy_makes_of_it(seed, omega, moves, actions):
+def test_every_step_agrees_with_a_numpy_implementation(seed, omega, moves, actions):
     omega = np.array(omega).reshape(2, 2)
     params = make(omega=omega, score_up=moves[0], score_down=moves[1], reward_repaid=0.5, reward_default=-3.0)
     before, out, last, first_obs = play(jax.random.key(seed), params, jnp.array(actions))
@@ -62,7 +62,7 @@ def test_every_step_is_what_plain_numpy_makes_of_it(seed, omega, moves, actions)
     obs = np.asarray(first_obs)
     for t, action in enumerate(actions):
         person = people[int(before.applicant[t])]
-        np.testing.assert_allclose(obs, looks(person, 6), atol=1e-6)
+        np.testing.assert_allclose(obs, expected_obs(person, 6), atol=1e-6)
         assert int(out.group[t]) == person["group"]
         reward = 0.0
         if action:
@@ -73,7 +73,7 @@ def test_every_step_is_what_plain_numpy_makes_of_it(seed, omega, moves, actions)
             person["observed"] = np.clip(person["observed"] + (up if repaid else -down), 0, 6)
             person["repaid" if repaid else "defaulted"] += 1
         assert float(out.reward[t]) == reward
-        np.testing.assert_allclose(out.next_self_obs[t], looks(person, 6), atol=1e-6)
+        np.testing.assert_allclose(out.next_self_obs[t], expected_obs(person, 6), atol=1e-6)
         obs = np.asarray(out.obs[t])
     for person, record in zip(people, np.asarray(last.people), strict=True):
         assert all(record[i] == person[n] for n, i in names.items())
@@ -87,7 +87,7 @@ def test_every_step_is_what_plain_numpy_makes_of_it(seed, omega, moves, actions)
     actions=st.lists(st.integers(0, 1), min_size=STEPS, max_size=STEPS),
 )
 @settings(max_examples=30)
-def test_omega_changes_only_what_is_seen(seed, omega, actions):
+def test_omega_changes_only_observations(seed, omega, actions):
     key, actions = jax.random.key(seed), jnp.array(actions)
     _, plain, end, first = play(key, make(), actions)
     _, other, other_end, other_first = play(key, make(omega=np.array(omega).reshape(2, 2)), actions)
@@ -99,13 +99,13 @@ def test_omega_changes_only_what_is_seen(seed, omega, actions):
     np.testing.assert_array_equal(plain.obs[:, 1:], other.obs[:, 1:])
 
 
-def test_with_the_default_omega_observed_and_true_scores_are_the_same(key):
+def test_with_the_default_omega_observed_and_true_scores_are_equal(key):
     _, _, last, _ = play(key, make(), jnp.ones(STEPS, int))
     np.testing.assert_array_equal(last.people[:, TRUE], last.people[:, OBSERVED])
 
 
-def test_repayment_follows_score_group_and_conscientiousness(key):
-    """decide() accepts any uniform number: the borders lie exactly at the repayment probability."""
+def test_repayment_depends_on_score_group_and_conscientiousness(key):
+    """decide() takes any uniform number: the border lies exactly at the repayment probability."""
     params = make(repayment=np.linspace(0.1, 0.9, 14).reshape(2, 7))
     latent = bisimulator.make("lending-conscientiousness").params
     for score in range(7):
@@ -122,14 +122,14 @@ def test_repayment_follows_score_group_and_conscientiousness(key):
                 assert not bool(above)
 
 
-def test_conscientiousness_is_drawn_once_a_person_from_its_normal(key):
+def test_conscientiousness_is_drawn_once_per_person_from_its_normal_distribution(key):
     params = bisimulator.make("lending-conscientiousness", population=40_000).params
     latent = np.asarray(lending.reset(key, params).people[:, lending.CONSCIENTIOUSNESS])
     assert abs(latent.mean() - 0.55) < 4 * 0.1 / np.sqrt(40_000)
     assert abs(latent.std() - 0.1) < 4 * 0.1 / np.sqrt(2 * 40_000)
 
 
-def test_people_start_with_the_papers_distributions(key):
+def test_people_start_with_the_distributions_of_the_paper(key):
     params = bisimulator.make("lending", population=100_000, group_probs=(0.3, 0.7)).params
     people = np.asarray(lending.reset(key, params).people)
     for group, share in enumerate((0.3, 0.7)):
@@ -150,8 +150,8 @@ def test_ten_groups_are_discretised_normals():
     np.testing.assert_allclose(params.group_probs, 0.1)
 
 
-def test_who_comes_more_often_than_there_are_waves_is_still_served_in_order(monkeypatch):
-    """The rare way and the usual one decide the same, whatever is left for it."""
+def test_visits_that_overflow_the_rounds_are_decided_in_order(monkeypatch):
+    """However many visits overflow, the decisions are the same."""
     env = bisimulator.make("lending", population=20, horizon=200, omega=[(0.5, 1.0), (1.0, 0.25)])
     act, key = policies.thresholds((3, 2)).bind(env), jax.random.key(4)
 
@@ -160,11 +160,11 @@ def test_who_comes_more_often_than_there_are_waves_is_still_served_in_order(monk
         return planned, jax.jit(lambda planned: lending.play(planned, act, env.params))(planned)
 
     usual, expected = episode()
-    assert usual.waves.late_count == 0
-    monkeypatch.setattr(waves, "number_of_waves", lambda visits, people: 7)
-    rare, found = episode()
-    assert rare.waves.late_count > 50
-    jax.tree.map(np.testing.assert_array_equal, found, expected)
+    assert usual.rounds.num_overflow == 0
+    monkeypatch.setattr(parallel_rounds, "num_rounds", lambda visits, people: 7)
+    overflowing, result = episode()
+    assert overflowing.rounds.num_overflow > 50
+    jax.tree.map(np.testing.assert_array_equal, result, expected)
 
 
 WRONG = [
@@ -179,7 +179,7 @@ WRONG = [
     ({"repayment": [[0.5] * 7]}, ["repayment must have shape (2, 7)", "(1, 7)"]),
     ({"omega": [(1, 1)]}, ["omega must have shape (2, 2)", "(1, 2)"]),
     ({"omega": (1, 1)}, ["omega must have 2 dimension"]),
-    ({"omega": [(1, -1), (1, 1)]}, ["omega must not be negative", "-1", "downwards already"]),
+    ({"omega": [(1, -1), (1, 1)]}, ["omega must not be negative", "-1", "already counts downwards"]),
     ({"horizon": 0}, ["horizon must be at least 1", "got 0"]),
     ({"horizon": 2.5}, ["horizon must be a whole number", "2.5"]),
     ({"horizon": 2**31}, ["horizon must be at most", str(2**31)]),
@@ -199,7 +199,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("keywords", "parts"), WRONG)
-def test_wrong_parameters_are_explained(keywords, parts):
+def test_wrong_parameters_raise_an_error_that_names_the_rule(keywords, parts):
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
         bisimulator.make("lending", **keywords)
     for part in parts:

@@ -1,4 +1,4 @@
-"""The people of 2003 against the table that they come from."""
+"""The population of 2003 compared with the table it is estimated from."""
 
 import csv
 from importlib import resources
@@ -28,13 +28,13 @@ def test_the_table_is_the_published_one(rows):
     assert sizes == {"white": 133165, "black": 18274, "hispanic": 14702, "asian": 7906}
 
 
-def test_groups_and_their_shares(env):
+def test_groups_have_the_shares_of_the_table(env):
     assert env.group_names == ("white", "black", "hispanic", "asian")
     sizes = np.array([133165, 18274, 14702, 7906])
     np.testing.assert_allclose(env.params.group_probs, sizes / sizes.sum(), atol=1e-6)
 
 
-def test_distributions_are_the_tables_cumulative_shares(env, rows):
+def test_distributions_are_the_cumulative_shares_of_the_table(env, rows):
     """Rank -> points is a rising map, so the share below an edge is the cumulative share at the edge's rank."""
     below = np.cumsum(np.asarray(env.params.initial, np.float64), axis=1)
     for g, name in enumerate(env.group_names):
@@ -46,19 +46,19 @@ def test_distributions_are_the_tables_cumulative_shares(env, rows):
         )
 
 
-def test_rates_are_the_tables(env, rows):
-    """People's average rate is the table's; and a bin's rate lies between those of the rows in and around it."""
-    found = us_credit.people()
+def test_rates_are_those_of_the_table(env, rows):
+    """The average rate is that of the table, and a bin's rate lies between those of the rows in and around it."""
+    population = us_credit.people()
     for g, name in enumerate(env.group_names):
         mine = [row for row in rows if row["group"] == name]
         repaid = 1 - np.array([float(row["default_rate"]) for row in mine])
         weight = np.diff([0.0, *(float(row["cumulative_share"]) for row in mine)])
-        average = (found.initial[g] * found.repayment[g]).sum()
+        average = (population.initial[g] * population.repayment[g]).sum()
         np.testing.assert_allclose(average, weight @ repaid / weight.sum(), atol=1e-6)
         points = us_credit.points_of(np.array([float(row["score"]) for row in mine]))
-        for c, (low, high) in enumerate(zip(found.edges, found.edges[1:], strict=False)):
+        for c, (low, high) in enumerate(zip(population.edges, population.edges[1:], strict=False)):
             around = repaid[max(np.searchsorted(points, low) - 1, 0) : np.searchsorted(points, high) + 1]
-            assert around.min() - 1e-9 <= found.repayment[g, c] <= around.max() + 1e-9
+            assert around.min() - 1e-9 <= population.repayment[g, c] <= around.max() + 1e-9
 
 
 def test_moves_and_profit_are_those_of_liu_et_al(env):
@@ -78,7 +78,7 @@ def test_groups_can_be_chosen():
     assert pair.group_names == ("black", "white")
     np.testing.assert_allclose(pair.params.group_probs, np.array([18274, 133165]) / 151439, atol=1e-6)
     assert bisimulator.make("lending-us-2003", groups=2).group_names == ("white", "black")
-    with pytest.raises(ValueError, match=r"the data has 4 groups .* got groups=5"):
+    with pytest.raises(ValueError, match=r"groups must be at most 4 \(white, .* got 5"):
         bisimulator.make("lending-us-2003", groups=5)
     with pytest.raises(ValueError, match=r"has no group 'wite'\. Did you mean 'white'"):
         bisimulator.make("lending-us-2003", groups=["wite"])
@@ -92,7 +92,7 @@ def test_every_parameter_can_be_changed():
         bisimulator.make("lending-us-2003", score_ups=1)
 
 
-def test_simulation_and_exact_answers_agree(env):
+def test_simulated_and_exact_results_agree(env):
     """Asymmetric moves of several bins, rates by group: means over 40 episodes within four standard errors."""
     levels = np.array([12, 13, 12, 14])
     outcome = bisimulator.evaluate(env, bisimulator.policies.thresholds(levels), seeds=8, episodes=5).outcome
@@ -106,6 +106,6 @@ def test_simulation_and_exact_answers_agree(env):
         (outcome.true_scores, people * exact.final_scores),
     ):
         episodes = simulated.reshape(-1, *expected.shape).astype(np.float64)
-        # where hardly anybody ever is the sample's own spread says little: at least that of rare events
+        # the sample variance says little about rare events, so it is at least that of a Poisson count
         variance = np.maximum(episodes.var(0, ddof=1), abs(expected))
         assert (abs(episodes.mean(0) - expected) <= 4 * np.sqrt(variance / len(episodes)) + 1e-3).all()

@@ -1,5 +1,6 @@
-"""Which policies get a proof, which an estimate, and that both tell the truth."""
+"""Which policies get a certificate and which an estimate, and that both are right."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import jax
@@ -10,7 +11,7 @@ import pytest
 import bisimulator
 from bisimulator import policies
 from bisimulator.evaluation import certify as certifying
-from bisimulator.evaluation.certify import certify
+from bisimulator.evaluation.certify import Estimate, certify
 from bisimulator.exact.certificate import certify_table
 
 
@@ -31,11 +32,11 @@ def env():
     ],
 )
 def test_policies_on_scores_get_the_certificate_of_their_table(env, policy, table):
-    found, wanted = certify(env, policy), certify_table(env, table)
-    assert found.exact
-    for key, view in wanted.views.items():
-        np.testing.assert_allclose(found.views[key].values, view.values, atol=1e-12)
-        assert found.views[key].bound == pytest.approx(view.bound, abs=1e-9)
+    certificate, expected = certify(env, policy), certify_table(env, table)
+    assert certificate.exact
+    for key, entry in expected.entries.items():
+        np.testing.assert_allclose(certificate.entries[key].values, entry.values, atol=1e-12)
+        assert certificate.entries[key].bound == pytest.approx(entry.bound, abs=1e-9)
 
 
 class ForgivesOnce(policies.Policy):
@@ -46,22 +47,22 @@ class ForgivesOnce(policies.Policy):
 
     def bind(self, env):
         def act(key, obs):
-            chance = self.accept_probability(env, obs)
-            return jax.random.bernoulli(key, chance).astype(jnp.int32)
+            probability = self.accept_probability(env, obs)
+            return jax.random.bernoulli(key, probability).astype(jnp.int32)
 
         return act
 
 
 def test_policies_on_history_get_exact_values_and_a_bound():
     env = bisimulator.make("lending", population=50, horizon=50, c_max=4)
-    found = certify(env, ForgivesOnce())
-    assert found.exact
+    result = certify(env, ForgivesOnce())
+    assert result.exact
     simulated = bisimulator.evaluate(env, ForgivesOnce(), seeds=30, episodes=10).summary
-    for g, value in enumerate(found.values):
+    for g, value in enumerate(result.values):
         mean, half = simulated[f"return_g{g + 1}"]
         assert abs(mean - value) < 2 * half
-    assert found.gap <= found.bound + found.main.error_bound
-    assert found.bound < 2 * found.gap
+    assert result.gap <= result.bound + result.main.error_bound
+    assert result.bound < 2 * result.gap
 
 
 @pytest.mark.parametrize(
@@ -74,26 +75,26 @@ def test_policies_on_history_get_exact_values_and_a_bound():
         (lambda env: bisimulator.make("lending", population=4), lambda obs: obs[:, 0] > 0.4, "too often"),
     ],
 )
-def test_the_rest_is_an_estimate_and_says_why(env, monkeypatch, make, policy, reason):
+def test_everything_else_is_an_estimate_and_says_why(env, monkeypatch, make, policy, reason):
     monkeypatch.setattr(certifying, "evaluate", simulated([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]))
-    found = certify(make(env), policy, seeds=3)
-    assert not found.exact
-    assert reason in found.reason
-    assert reason in str(found)
-    assert "not a proof" in str(found)
+    result = certify(make(env), policy, seeds=3)
+    assert not result.exact
+    assert reason in result.reason
+    assert reason in str(result)
+    assert "not a proof" in str(result)
 
 
 def test_an_estimate_by_simulation():
     env = bisimulator.make("college", population=40, horizon=40)
-    found = certify(env, policies.accept_all(), seeds=6, episodes=4)
-    low, high = found.interval
-    assert 0 < low <= found.gap <= high
-    assert found.values[0] > found.values[1]  # accepting everybody, the first group succeeds more often
-    assert (found.seeds, found.episodes) == (6, 4)
+    result = certify(env, policies.accept_all(), seeds=6, episodes=4)
+    low, high = result.interval
+    assert 0 < low <= result.gap <= high
+    assert result.values[0] > result.values[1]  # accepting everybody, the first group succeeds more often
+    assert (result.seeds, result.episodes) == (6, 4)
 
 
 def simulated(returns):
-    """An `evaluate` that gives these returns, (groups, seeds), with one episode a seed."""
+    """An `evaluate` that gives these returns, (groups, seeds), with one episode per seed."""
     table = np.asarray(returns, float)
 
     def evaluate(env, policy, *, episodes, seeds):
@@ -110,14 +111,14 @@ def estimate(monkeypatch, env, returns):
 
 def test_interval_by_hand(env, monkeypatch):
     """Differences 0, 1, 2: mean 1, standard error 1 / sqrt(3), Student's quantile 4.303 with 2 degrees."""
-    found = estimate(monkeypatch, env, [[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
-    np.testing.assert_allclose(found.values, [2, 1])
-    assert found.gap == 1
-    assert found.groups == (0, 1)
-    np.testing.assert_allclose(found.interval, (0, 1 + 4.3027 / np.sqrt(3)), atol=1e-3)
+    result = estimate(monkeypatch, env, [[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
+    np.testing.assert_allclose(result.values, [2, 1])
+    assert result.gap == 1
+    assert result.groups == (0, 1)
+    np.testing.assert_allclose(result.interval, (0, 1 + 4.3027 / np.sqrt(3)), atol=1e-3)
 
 
-def test_intervals_cover_the_truth_as_often_as_they_say(env, monkeypatch):
+def test_intervals_have_their_nominal_coverage(env, monkeypatch):
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(400):
@@ -127,8 +128,8 @@ def test_intervals_cover_the_truth_as_often_as_they_say(env, monkeypatch):
 
 
 def test_episodes_in_which_a_group_is_absent_are_left_out(env, monkeypatch):
-    found = estimate(monkeypatch, env, [[1.0, 2.0, 3.0, 9.0], [1.0, 1.0, 1.0, np.nan]])
-    assert found.gap == 1
+    result = estimate(monkeypatch, env, [[1.0, 2.0, 3.0, 9.0], [1.0, 1.0, 1.0, np.nan]])
+    assert result.gap == 1
     with pytest.raises(ValueError, match="use more seeds, or a larger population"):
         estimate(monkeypatch, env, [[1.0, 2.0], [1.0, np.nan]])
 
@@ -141,3 +142,21 @@ def test_one_group_has_no_gap(monkeypatch):
 def test_too_few_seeds(env):
     with pytest.raises(ValueError, match="seeds must be at least 2"):
         certify(env, lambda key, obs: obs[:, 0] > 0.4, seeds=1)
+
+
+def test_estimates_print_in_one_line_and_escape_names(monkeypatch):
+    env = bisimulator.make("lending", population=50, horizon=500, group_names=("a", "<i>"))
+    env = dataclasses.replace(env, name="<b>&")
+    result = estimate(monkeypatch, env, [[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
+    assert repr(result).startswith("Estimate for <b>& from 3 seeds x 1 episodes, not a proof: ")
+    assert len(repr(result).splitlines()) == 1
+    page = result._repr_html_()
+    assert "Estimate for &lt;b&gt;&amp; from" in page
+    assert "group &lt;i&gt;" in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+
+
+def test_estimates_without_group_names_number_them():
+    result = Estimate("college", "Because.", np.array([2.0, 1.0]), (0, 1), 1.0, (0.5, 1.5), 10, 5)
+    assert "return per person of group 2" in result._repr_html_()

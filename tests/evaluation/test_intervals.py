@@ -1,4 +1,4 @@
-"""Statistics over seeds, against scipy's own tests and against what can be worked out by hand."""
+"""Statistics over seeds, against SciPy's tests and against values computed by hand."""
 
 import numpy as np
 import pytest
@@ -13,20 +13,22 @@ OTHERS = np.array([2.0, 1.5, 3.0, 1.0, 7.0, 2.0, 5.0, 6.0, 9.0, 8.0])
 
 
 def test_the_mean_has_students_interval():
-    found = stats.mean_interval(VALUES)
-    np.testing.assert_allclose(found[1:], oracle.ttest_1samp(VALUES, 0).confidence_interval(0.95), rtol=1e-12)
+    result = stats.mean_interval(VALUES)
+    np.testing.assert_allclose(
+        result[1:], oracle.ttest_1samp(VALUES, 0).confidence_interval(0.95), rtol=1e-12
+    )
     mean, half = mean_and_interval(VALUES[:, None])
-    np.testing.assert_allclose(found, [mean, mean - half, mean + half], rtol=1e-12)
+    np.testing.assert_allclose(result, [mean, mean - half, mean + half], rtol=1e-12)
 
 
 def test_the_paired_difference_is_that_of_the_paired_t_test():
-    found = stats.paired_difference(VALUES, OTHERS)
-    assert found.estimate == pytest.approx((VALUES - OTHERS).mean())
+    result = stats.paired_difference(VALUES, OTHERS)
+    assert result.estimate == pytest.approx((VALUES - OTHERS).mean())
     expected = oracle.ttest_rel(VALUES, OTHERS).confidence_interval(0.95)
-    np.testing.assert_allclose(found[1:], expected, rtol=1e-12)
-    # pairs see what two separate means do not
+    np.testing.assert_allclose(result[1:], expected, rtol=1e-12)
+    # pairs reveal what two separate means do not
     apart = oracle.ttest_ind(VALUES, OTHERS).confidence_interval(0.95)
-    assert found.high - found.low < (apart.high - apart.low) / 3
+    assert result.high - result.low < (apart.high - apart.low) / 3
 
 
 def test_the_interquartile_mean_is_the_mean_of_the_middle_half():
@@ -35,7 +37,7 @@ def test_the_interquartile_mean_is_the_mean_of_the_middle_half():
 
 
 def test_its_interval_is_scipys_percentile_bootstrap():
-    found = stats.iqm_interval(VALUES, np.random.default_rng(0))
+    result = stats.iqm_interval(VALUES, np.random.default_rng(0))
     expected = oracle.bootstrap(
         (VALUES,),
         lambda x, axis: oracle.trim_mean(x, 0.25, axis=axis),
@@ -44,15 +46,15 @@ def test_its_interval_is_scipys_percentile_bootstrap():
         random_state=1,
     ).confidence_interval
     # the standard error of a 2.5% quantile from 2,000 draws is about 0.12 here
-    np.testing.assert_allclose(found[1:], expected, atol=0.4)
-    assert found.low < found.estimate < found.high
+    np.testing.assert_allclose(result[1:], expected, atol=0.4)
+    assert result.low < result.estimate < result.high
 
 
-def test_the_bootstrap_covers_as_often_as_it_says():
+def test_the_bootstrap_has_about_its_nominal_coverage():
     rng = np.random.default_rng(5)
     hits = [
-        found.low <= 0 <= found.high
-        for found in (stats.iqm_interval(rng.normal(size=20), rng) for _ in range(200))
+        result.low <= 0 <= result.high
+        for result in (stats.iqm_interval(rng.normal(size=20), rng) for _ in range(200))
     ]
     assert 0.86 <= np.mean(hits) <= 0.98  # percentile intervals are somewhat narrow with few seeds
 
@@ -73,19 +75,19 @@ def test_unknown_seeds_are_left_out():
 
 
 @pytest.mark.parametrize("values", [[], [np.nan]])
-def test_of_nothing_nothing_is_known(values):
-    for found in (stats.mean_interval(values), stats.iqm_interval(values, np.random.default_rng(0))):
-        assert np.isnan(found).all()
+def test_without_values_everything_is_nan(values):
+    for result in (stats.mean_interval(values), stats.iqm_interval(values, np.random.default_rng(0))):
+        assert np.isnan(result).all()
 
 
 def test_one_seed_has_no_interval():
-    for found in (stats.mean_interval([2.0]), stats.iqm_interval([2.0], np.random.default_rng(0))):
-        assert found.estimate == 2.0
-        assert np.isnan(found[1:]).all()
+    for result in (stats.mean_interval([2.0]), stats.iqm_interval([2.0], np.random.default_rng(0))):
+        assert result.estimate == 2.0
+        assert np.isnan(result[1:]).all()
 
 
 def test_wrong_shapes_are_refused():
-    with pytest.raises(ValueError, match=r"one number a seed, got shape \(2, 5\)"):
+    with pytest.raises(ValueError, match=r"one number per seed, got shape \(2, 5\)"):
         stats.mean_interval(VALUES.reshape(2, 5))
     with pytest.raises(ValueError, match=r"got \(2,\) and \(3,\)"):
         stats.paired_difference([1.0, 2.0], [1.0, 2.0, 3.0])
@@ -102,9 +104,15 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("difference", "words"), WORDS)
-def test_significance_is_said_in_words(difference, words):
-    said = stats.in_words(difference, "the return", "PPO")
-    assert said.startswith("the return ")
-    assert words in said
-    if "significantly" in said:
-        assert f"{difference.low:+.2f} to {difference.high:+.2f}" in said
+def test_significance_in_words(difference, words):
+    sentence = stats.in_words(difference, "the return", "PPO")
+    assert sentence.startswith("the return ")
+    assert words in sentence
+    if "significantly" in sentence:
+        assert f"{difference.low:+.2f} to {difference.high:+.2f}" in sentence
+
+
+def test_intervals_print_as_numbers():
+    assert repr(Interval(-105.6, -190.0, -21.2)) == "Interval(-105.6, 95% -190 to -21.2)"
+    assert repr(Interval(2.0, np.nan, np.nan)) == "Interval(2, no interval)"
+    assert Interval(2.0, 1.0, 3.0)._repr_html_() == "<code>Interval(2, 95% 1 to 3)</code>"

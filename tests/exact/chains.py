@@ -1,4 +1,4 @@
-"""Finite chains for the tests, and the slow way to their metric: value iteration with POT's transport."""
+"""Finite chains for the tests, and a slow reference for their metric: value iteration with POT's transport."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def two_groups(first, second):
 
 
 def value_iteration(P, R, gamma, tol=1e-11):
-    """F applied from 0 until what is left is below tol: an increasing sequence, so the least fixed point."""
+    """F applied from 0 until the error is below tol: an increasing sequence, so the least fixed point."""
     n = len(R)
     cost, d = abs(R[:, None] - R), np.zeros((n, n))
     while True:

@@ -1,4 +1,4 @@
-"""Certificates against the exact chain, closed forms, and the numbers of the certificate's description."""
+"""Certificates against the exact chain, closed forms, and the numbers in docs/exact/certificate.md."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_accepting_everybody(lending):
     assert certificate.gap == pytest.approx(13.52, abs=5e-3)
     assert certificate.bound == pytest.approx(13.52, abs=5e-3)
     assert "Tight" in certificate.explanation
-    loans = certificate.view("loans", "episode")
+    loans = certificate.entry("loans", "episode")
     np.testing.assert_allclose(loans.values, [10, 10])
     assert loans.bound == 0
     assert "exactly alike" in loans.explanation
@@ -45,12 +45,12 @@ def test_fairness_by_compensation(lending):
         return certify_table(lending, accept)
 
     q = brentq(lambda q: np.subtract(*certificate(q).values), 0, 0.1, xtol=1e-12)
-    view = certificate(q).view()
-    assert view.gap == pytest.approx(0, abs=1e-6)
-    assert view.bound == pytest.approx(28, abs=0.5)
-    assert view.over_time + view.between_people == pytest.approx(view.slack)
-    assert min(view.over_time, view.between_people) > 1
-    assert "Fairness by compensation" in view.explanation
+    entry = certificate(q).entry()
+    assert entry.gap == pytest.approx(0, abs=1e-6)
+    assert entry.bound == pytest.approx(28, abs=0.5)
+    assert entry.over_time + entry.between_people == pytest.approx(entry.slack)
+    assert min(entry.over_time, entry.between_people) > 1
+    assert "Fairness by compensation" in entry.explanation
 
 
 def test_discount_between_visits(lending):
@@ -58,8 +58,8 @@ def test_discount_between_visits(lending):
     assert visit_discount(bisimulator.make("lending", population=1), 0.99) == pytest.approx(0.99)
 
 
-def test_discounted_values_are_those_of_an_endless_discounted_life(lending):
-    """A discount per step, seen from visit to visit: the sum over steps, the first one a visit."""
+def test_discounted_values_are_those_of_an_infinite_horizon(lending):
+    """A discount per step as one per visit: the sum over steps, the first of which is a visit."""
     accept = np.random.default_rng(0).random((2, 7))
     gamma = visit_discount(lending, 0.999)
     values = certify_table(lending, accept, gamma).values
@@ -88,11 +88,11 @@ def test_episode_values_are_those_of_the_chain(params, seed, size):
     population, horizon = size
     env = bisimulator.make("lending", population=population, horizon=horizon, **params)
     accept = np.random.default_rng(seed).random(env.params.initial.shape).round(1)
-    truth, people = expect(env, accept), population / env.num_groups
+    exact, people = expect(env, accept), population / env.num_groups
     certificate = certify_table(env, accept)
-    pairs = {"reward": truth.group_return, "loans": truth.approved, "repaid": truth.approved_qualified}
+    pairs = {"reward": exact.group_return, "loans": exact.approved, "repaid": exact.approved_qualified}
     for signal, totals in pairs.items():
-        np.testing.assert_allclose(certificate.view(signal, "episode").values, totals / people, atol=1e-6)
+        np.testing.assert_allclose(certificate.entry(signal, "episode").values, totals / people, atol=1e-6)
 
 
 @given(st.integers(0, 2**32), st.sampled_from([2, 3]))
@@ -107,47 +107,47 @@ def test_every_bound_holds(seed, groups):
         horizon=20,
     )
     certificate = certify_table(env, rng.random((groups, 4)).round(1), gamma=0.9)
-    assert set(certificate.views) == {(s, h) for s in SIGNALS for h in HORIZONS}
-    for view in certificate.views.values():
-        assert (view.gaps <= view.bounds + view.error_bound).all()
-        assert view.gap == pytest.approx(np.ptp(view.values))
-        assert view.gap == view.gaps[view.groups]
-        assert view.bound == view.bounds[view.groups]
-        assert view.over_time + view.between_people == pytest.approx(view.slack, abs=1e-9)
-        assert view.error_bound < 1e-8
-        g, h = view.groups
+    assert set(certificate.entries) == {(s, h) for s in SIGNALS for h in HORIZONS}
+    for entry in certificate.entries.values():
+        assert (entry.gaps <= entry.bounds + entry.error_bound).all()
+        assert entry.gap == pytest.approx(np.ptp(entry.values))
+        assert entry.gap == entry.gaps[entry.groups]
+        assert entry.bound == entry.bounds[entry.groups]
+        assert entry.over_time + entry.between_people == pytest.approx(entry.slack, abs=1e-9)
+        assert entry.error_bound < 1e-8
+        g, h = entry.groups
         initial = np.asarray(env.params.initial, float)
-        np.testing.assert_allclose(view.pairing.sum(1), initial[g] / initial[g].sum(), atol=1e-9)
-        np.testing.assert_allclose(view.pairing.sum(0), initial[h] / initial[h].sum(), atol=1e-9)
-        assert view.pairing[view.worst_pair] > 0
-        assert view.worst_distance >= view.bound - 1e-9  # the largest is at least the average
+        np.testing.assert_allclose(entry.pairing.sum(1), initial[g] / initial[g].sum(), atol=1e-9)
+        np.testing.assert_allclose(entry.pairing.sum(0), initial[h] / initial[h].sum(), atol=1e-9)
+        assert entry.pairing[entry.worst_pair] > 0
+        assert entry.worst_distance >= entry.bound - 1e-9  # the largest is at least the average
 
 
 def test_the_same_group_twice_is_certified_fair():
     env = bisimulator.make("lending", initial=[[0.2, 0.5, 0.3]] * 2, population=10, horizon=50)
     certificate = certify_table(env, [[0.1, 0.5, 1.0]] * 2)
-    for view in certificate.views.values():
-        assert view.gap == pytest.approx(0, abs=1e-12)
-        assert view.bound == pytest.approx(0, abs=1e-12)
+    for entry in certificate.entries.values():
+        assert entry.gap == pytest.approx(0, abs=1e-12)
+        assert entry.bound == pytest.approx(0, abs=1e-12)
 
 
-def test_episode_distance_is_the_long_way_round():
-    """With a visit count that is geometric the finite recursion tends to the discounted metric."""
+def test_episode_distance_with_a_geometric_number_of_visits():
+    """If the number of visits is geometric, the finite recursion tends to the discounted metric."""
     P, R = random_chain(5, np.random.default_rng(1))
     matrix, _ = check_chain(P, R)
-    more = 0.8 ** np.arange(120)
-    distance, error = episode_distance(matrix, matrix, R, R, more)
+    tail = 0.8 ** np.arange(120)
+    distance, error = episode_distance(matrix, matrix, R, R, tail)
     np.testing.assert_allclose(distance, bisimulation_metric(P, R, 0.8).distance, atol=1e-8)
     assert error < 1e-11
 
 
-def test_worst_pair_and_pairing_of_a_small_world():
+def test_worst_pair_and_pairing_of_a_small_environment():
     """Everybody of group 1 at the top, of group 2 at the bottom: one pair, and its distance is the bound."""
     env = bisimulator.make("lending", initial=[[0, 0, 1], [1, 0, 0]], population=4, horizon=8)
-    view = certify_table(env, np.ones((2, 3))).view("reward", "episode")
-    assert view.worst_pair == (2, 0)
-    assert view.bound == pytest.approx(view.worst_distance)
-    assert view.pairing[2, 0] == pytest.approx(1)
+    entry = certify_table(env, np.ones((2, 3))).entry("reward", "episode")
+    assert entry.worst_pair == (2, 0)
+    assert entry.bound == pytest.approx(entry.worst_distance)
+    assert entry.pairing[2, 0] == pytest.approx(1)
 
 
 def test_one_group():
@@ -155,10 +155,10 @@ def test_one_group():
     certificate = certify_table(env, np.ones((1, 7)))
     assert certificate.gap == certificate.bound == 0
     assert "only one group" in certificate.explanation
-    assert certificate.view("loans", "episode").values[0] == pytest.approx(5)
+    assert certificate.entry("loans", "episode").values[0] == pytest.approx(5)
 
 
-def test_text_names_every_view(lending):
+def test_text_names_every_entry(lending):
     text = str(certify_table(lending, np.ones((2, 7))))
     for words in [*SIGNALS.values(), *HORIZONS.values(), "exact"]:
         assert words in text
@@ -177,9 +177,9 @@ def test_bad_input(lending, arguments, message):
         certify_table(lending, **arguments)
 
 
-def test_unknown_views(lending):
+def test_unknown_entries(lending):
     certificate = certify_table(lending, np.ones((2, 7)))
     with pytest.raises(ValueError, match="Did you mean 'reward'"):
-        certificate.view("rewards")
+        certificate.entry("rewards")
     with pytest.raises(ValueError, match="Unknown horizon"):
-        certificate.view("reward", "finite")
+        certificate.entry("reward", "finite")

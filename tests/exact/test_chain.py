@@ -16,35 +16,37 @@ FROM_3 = np.tile(np.arange(7) >= 3, (2, 1)).astype(float)
 
 
 def slow(env, accept, nodes=801):
-    """One step after the other; a hidden conscientiousness on a dense grid of eight standard deviations."""
+    """Step by step; hidden conscientiousness on a dense grid of eight standard deviations."""
     p = env.params
-    chance, weight = np.asarray(p.repayment, float)[None], np.ones(1)
+    repayment, weight = np.asarray(p.repayment, float)[None], np.ones(1)
     if p.conscientiousness is not None:
         mean, sd = np.asarray(p.conscientiousness, float)
         z = np.linspace(-8, 8, nodes)
         weight = norm.pdf(z) / norm.pdf(z).sum()
-        chance = np.clip((chance + (mean + sd * z)[:, None, None]) / 2, 0, 1)
+        repayment = np.clip((repayment + (mean + sd * z)[:, None, None]) / 2, 0, 1)
     share = np.asarray(p.group_probs, float)
-    now = np.broadcast_to(np.asarray(p.initial, float), chance.shape).copy()
+    now = np.broadcast_to(np.asarray(p.initial, float), repayment.shape).copy()
     visits = np.zeros_like(now)
     up, down = int(p.score_up), int(p.score_down)
     top = now.shape[-1] - 1
     for _ in range(int(p.horizon)):
         visits += now / p.population
-        repaid, defaulted = (now * accept * x / p.population for x in (chance, 1 - chance))
+        repaid, defaulted = (now * accept * x / p.population for x in (repayment, 1 - repayment))
         now = now - repaid - defaulted
         for c in range(top + 1):
             now[..., min(c + up, top)] += repaid[..., c]
             now[..., max(c - down, 0)] += defaulted[..., c]
     visits = p.population * share[:, None] * visits * weight[:, None, None]
-    reward = visits * accept * (chance * float(p.reward_repaid) + (1 - chance) * float(p.reward_default))
+    reward = (
+        visits * accept * (repayment * float(p.reward_repaid) + (1 - repayment) * float(p.reward_default))
+    )
     return {
         "average_return": reward.sum(),
         "group_return": reward.sum((0, 2)),
         "applied": visits.sum((0, 2)),
         "approved": (visits * accept).sum((0, 2)),
-        "qualified": (visits * chance).sum((0, 2)),
-        "approved_qualified": (visits * accept * chance).sum((0, 2)),
+        "qualified": (visits * repayment).sum((0, 2)),
+        "approved_qualified": (visits * accept * repayment).sum((0, 2)),
         "final_scores": (now * weight[:, None, None]).sum(0),
     }
 
@@ -58,7 +60,7 @@ def slow(env, accept, nodes=801):
     moves=st.sampled_from([(1, 1), (0, 2), (3, 1)]),
     share=st.floats(0.125, 0.875, width=32),
 )
-def test_doubling_gives_what_step_after_step_gives(accept, repayment, population, horizon, moves, share):
+def test_doubling_agrees_with_step_by_step(accept, repayment, population, horizon, moves, share):
     env = bisimulator.make(
         "lending",
         c_max=4,
@@ -86,15 +88,15 @@ def case(request):
     return request.param, bisimulator.make(scenario), policy
 
 
-def test_the_papers_worlds_agree_with_dense_integration(case):
+def test_the_papers_environments_agree_with_dense_integration(case):
     _, env, policy = case
     exact = chain.expect(env, policy)
     for name, value in slow(env, policy).items():
         np.testing.assert_allclose(getattr(exact, name), value, rtol=1e-6)
 
 
-# Return, credit gap and recalls as they were first computed when the worlds were inferred from the paper's tables.
-# With conscientiousness that was done on a coarse grid, hence the width: .15% of the return, .005 score points.
+# Return, credit gap and recalls as first computed when the environments were inferred from the paper's tables.
+# With conscientiousness that was done on a coarse grid, hence the tolerance: .15% of the return, .005 score points.
 FIRST_COMPUTED = {
     ("lending", 0): (3570.7, 2.214, 1, 1),
     ("lending", 3): (3654.4, 3.059, 0.917, 0.324),
@@ -103,7 +105,7 @@ FIRST_COMPUTED = {
 }
 
 
-def test_the_four_rows_that_identified_the_worlds(case):
+def test_the_four_rows_that_identified_the_environments(case):
     name, env, policy = case
     exact = chain.expect(env, policy)
     average_return, credit_gap, *recall = FIRST_COMPUTED[name]
@@ -145,21 +147,21 @@ def test_rejecting_everybody_changes_nobody():
 
 
 @pytest.mark.parametrize(
-    ("env", "policy", "parts"),
+    ("env", "policy", "phrases"),
     [
-        (("college", {}), np.ones((2, 10)), ["lending environments", "'college'", "simulate it"]),
+        (("college", {}), np.ones((2, 10)), ["no exact answer", "'college'", "simulate it"]),
         (
             ("lending", {"omega": [(2, 1), (1, 1)]}),
             ACCEPT_ALL,
-            ["observed scores to equal true", "2.0", "simulate"],
+            ["observed scores differ from true", "2.0", "simulate"],
         ),
         (("lending", {}), np.ones((2, 6)), ["policy must have shape (2, 7)", "(2, 6)"]),
         (("lending", {}), np.full((2, 7), 1.5), ["policy must lie in [0, 1]", "1.5"]),
     ],
 )
-def test_what_it_cannot_do_is_explained(env, policy, parts):
+def test_errors_are_explained(env, policy, phrases):
     name, keywords = env
-    with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
+    with pytest.raises(ValueError) as raised:  # noqa: PT011 (every phrase of the message is checked below)
         chain.expect(bisimulator.make(name, **keywords), policy)
-    for part in parts:
-        assert part in str(raised.value)
+    for phrase in phrases:
+        assert phrase in str(raised.value)

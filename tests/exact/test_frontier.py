@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 import bisimulator
 from bisimulator import published
 from bisimulator.exact import _occupancy as occupancy
-from bisimulator.exact._column_generation import Columns
+from bisimulator.exact._column_generation import ColumnPool
 from bisimulator.exact._occupancy import groups_of
-from bisimulator.exact._stationary import Stationary, climb
+from bisimulator.exact._stationary import StationaryGroup, local_search
 from bisimulator.exact.chain import expect, person_chain
 from bisimulator.exact.frontier import best_return, frontier
 
@@ -25,8 +25,8 @@ def lending():
 
 
 @st.composite
-def small_worlds(draw, groups=(1, 3)):
-    """Lending of a few people, scores and steps, so that a linear programme can hold all of its policies."""
+def small_environments(draw, groups=(1, 3)):
+    """Lending with a few people, scores and steps, so that one linear programme covers all policies."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     g, c = draw(st.integers(*groups)), draw(st.integers(2, 4))
     return bisimulator.make(
@@ -47,7 +47,7 @@ def with_default_omega(env):
     return env.with_omega(jnp.tile(moves, (env.num_groups, 1)))
 
 
-def occupancy_programme(env, min_recall=None, most_credit_gap=None):
+def occupancy_programme(env, min_recall=None, max_credit_gap=None):
     """The best return as one linear programme over all occupancies x[g, t, c, a]: the definition itself."""
     groups = groups_of(person_chain(env))
     person = groups[0].types[0]
@@ -57,36 +57,36 @@ def occupancy_programme(env, min_recall=None, most_credit_gap=None):
     for g, group in enumerate(groups):
         p = group.types[0]
         for t in range(T):
-            cost[index[g, t, :, 1]] -= group.size * p.rate * p.gain
+            cost[index[g, t, :, 1]] -= group.size * p.visit_rate * p.accept_reward
         for t in range(T + 1):
             for c in range(C):
                 row = np.zeros(index.size)
                 row[index[g, t, c]] += 1
                 if t > 0:
                     row[index[g, t - 1, c, 0]] -= 1
-                    row[index[g, t - 1, c, 1]] -= 1 - p.rate
+                    row[index[g, t - 1, c, 1]] -= 1 - p.visit_rate
                     for b in range(C):
-                        row[index[g, t - 1, b, 1]] -= p.rate * (
-                            (p.up[b] == c) * p.chance[b] + (p.down[b] == c) * (1 - p.chance[b])
+                        row[index[g, t - 1, b, 1]] -= p.visit_rate * (
+                            (p.up[b] == c) * p.repayment[b] + (p.down[b] == c) * (1 - p.repayment[b])
                         )
                 equal.append(row)
                 right.append(p.initial[c] if t == 0 else 0.0)
     below = []
     for g, group in enumerate(groups if min_recall is not None else []):
-        chance = group.types[0].chance
+        chance = group.types[0].repayment
         row = np.zeros(index.size)
         row[index[g, :T, :, 0]] += min_recall * chance
         row[index[g, :T, :, 1]] += (min_recall - 1) * chance
         below.append(row)
     bounds = np.zeros(len(below))
-    if most_credit_gap is not None:  # two groups: signs of the CDF differences enumerate the absolute values
+    if max_credit_gap is not None:  # two groups: signs of the CDF differences enumerate the absolute values
         cdf = np.zeros((G, C - 1, index.size))
         for g in range(G):
             for c in range(C - 1):
                 cdf[g, c, index[g, T, : c + 1].ravel()] = 1
         signs = np.array(np.meshgrid(*[[-1, 1]] * (C - 1))).reshape(C - 1, -1).T
         below = signs @ (cdf[0] - cdf[1])
-        bounds = np.full(len(below), most_credit_gap)
+        bounds = np.full(len(below), max_credit_gap)
     result = linprog(cost, A_ub=below if len(below) else None, b_ub=bounds if len(below) else None,
                      A_eq=np.array(equal), b_eq=right)  # fmt: skip
     return -result.fun if result.status == 0 else None
@@ -117,42 +117,42 @@ def test_regret_of_the_published_points(lending):
         assert best_return(lending, recalls) - row["average_return"].mean == pytest.approx(regret, abs=0.5)
 
 
-@given(small_worlds(), st.sampled_from([0.0, 0.4, 0.8, 1.0]))
+@given(small_environments(), st.sampled_from([0.0, 0.4, 0.8, 1.0]))
 @settings(max_examples=25, deadline=None)
 def test_min_recall_is_the_optimum_over_all_occupancies(env, level):
     env = with_default_omega(env)
     result = frontier(env, levels=[level])
-    truth = occupancy_programme(env, min_recall=level)
-    assert result.value[0] == pytest.approx(truth, rel=1e-6, abs=1e-6)
-    assert result.upper_bound[0] >= truth - 1e-6 * max(1, abs(truth))
+    exact = occupancy_programme(env, min_recall=level)
+    assert result.value[0] == pytest.approx(exact, rel=1e-6, abs=1e-6)
+    assert result.upper_bound[0] >= exact - 1e-6 * max(1, abs(exact))
     assert (result.recalls[0] >= level - 1e-6).all()
 
 
-@given(small_worlds(groups=(2, 2)), st.sampled_from([0.05, 0.3, 0.8]))
+@given(small_environments(groups=(2, 2)), st.sampled_from([0.05, 0.3, 0.8]))
 @settings(max_examples=15, deadline=None)
 def test_credit_gap_is_the_optimum_over_all_occupancies(env, level):
     env = with_default_omega(env)
     result = frontier(env, "credit-gap", levels=[level])
-    truth = occupancy_programme(env, most_credit_gap=level)
-    if truth is None:
+    exact = occupancy_programme(env, max_credit_gap=level)
+    if exact is None:
         assert np.isnan(result.value[0])
         with pytest.raises(ValueError, match="no policy was found at level"):
             result.policy(0)
         return
-    assert result.value[0] == pytest.approx(truth, rel=1e-6, abs=1e-6)
-    assert result.upper_bound[0] >= truth - 1e-6 * max(1, abs(truth))
+    assert result.value[0] == pytest.approx(exact, rel=1e-6, abs=1e-6)
+    assert result.upper_bound[0] >= exact - 1e-6 * max(1, abs(exact))
     assert result.credit_gap[0] <= level + 1e-6
 
 
-@given(small_worlds(groups=(2, 3)), st.sampled_from([0.0, 0.1, 0.3]))
+@given(small_environments(groups=(2, 3)), st.sampled_from([0.0, 0.1, 0.3]))
 @settings(max_examples=15, deadline=None)
-def test_recall_gap_is_the_best_of_all_bands(env, level):
-    """Against a fine grid of bands, each solved on its own by linear programming."""
+def test_recall_gap_is_the_best_of_all_intervals(env, level):
+    """Against a fine grid of intervals of recalls, each solved on its own."""
     env = with_default_omega(env)
     result = frontier(env, "recall-gap", levels=[level])
-    groups = [Columns(group) for group in groups_of(person_chain(env))]
+    pools = [ColumnPool(group) for group in groups_of(person_chain(env))]
     grid = np.linspace(0, 1 - level, 41)
-    best = max(banded(groups, rho, rho + level) for rho in grid)
+    best = max(best_within(pools, rho, rho + level) for rho in grid)
     scale = max(1.0, abs(best))
     assert result.upper_bound[0] >= best - 1e-6 * scale
     assert result.value[0] >= best - 2e-6 * scale
@@ -160,21 +160,21 @@ def test_recall_gap_is_the_best_of_all_bands(env, level):
     assert np.ptp(result.recalls[0]) <= level + 1e-6
 
 
-def banded(groups, low, high):
+def best_within(pools, low, high):
     total = 0.0
-    for columns in groups:
-        free = columns.moments[columns.free]
+    for pool in pools:
+        free = pool.moments[pool.unconstrained]
         recall = free[occupancy.ACCEPTED_REPAYERS] / free[occupancy.REPAYERS]
         side, bound = (-1.0, high) if recall > high else (1.0, low)
-        slack = np.zeros(len(free))
-        slack[occupancy.ACCEPTED_REPAYERS], slack[occupancy.REPAYERS] = side, -side * bound
-        total += columns.group.size * columns.best(slack)[0].moments[occupancy.RETURN]
+        constraint = np.zeros(len(free))
+        constraint[occupancy.ACCEPTED_REPAYERS], constraint[occupancy.REPAYERS] = side, -side * bound
+        total += pool.group.size * pool.best_under(constraint).mixture.moments[occupancy.RETURN]
     return total
 
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=8, deadline=None)
-def test_no_policy_lies_beyond_the_frontier(lending, seed):
+def test_no_policy_exceeds_the_frontier(lending, seed):
     accept = np.random.default_rng(seed).random((2, 7)).round(1)
     result = expect(lending, accept)
     assert best_return(lending, result.recall - 1e-9) >= result.average_return
@@ -184,18 +184,18 @@ def test_no_policy_lies_beyond_the_frontier(lending, seed):
 
 @pytest.mark.parametrize("criterion", ["min-recall", "recall-gap", "credit-gap"])
 @pytest.mark.parametrize("name", ["lending", "lending-conscientiousness"])
-def test_stationary_policies_are_what_they_say(name, criterion):
+def test_stationary_policies_attain_their_values(name, criterion):
     env = bisimulator.make(name, population=20, horizon=200)
     loose = {"min-recall": 0.9, "recall-gap": 0.1, "credit-gap": 2.0}[criterion]
     result = frontier(env, criterion, levels=[loose])
     policy = result.policy(0, stationary=True)
-    truth = expect(env, policy)
-    assert truth.average_return == pytest.approx(result.stationary_value[0])
-    np.testing.assert_allclose(truth.recall, result.stationary_recalls[0], atol=1e-9)
+    exact = expect(env, policy)
+    assert exact.average_return == pytest.approx(result.stationary_value[0])
+    np.testing.assert_allclose(exact.recall, result.stationary_recalls[0], atol=1e-9)
     met = {
-        "min-recall": truth.recall.min() >= loose - 1e-6,
-        "recall-gap": truth.recall_gap <= loose + 1e-6,
-        "credit-gap": truth.credit_gap <= loose + 1e-6,
+        "min-recall": exact.recall.min() >= loose - 1e-6,
+        "recall-gap": exact.recall_gap <= loose + 1e-6,
+        "credit-gap": exact.credit_gap <= loose + 1e-6,
     }
     assert met[criterion]
     assert result.stationary_value[0] <= result.upper_bound[0] + 1e-6
@@ -203,14 +203,14 @@ def test_stationary_policies_are_what_they_say(name, criterion):
 
 def test_best_stationary_policy_beats_every_deterministic_one(lending):
     """All 128 policies of a group and mixtures of neighbours, at a level where some satisfy the demand."""
-    group = Stationary(groups_of(person_chain(lending))[1])
+    group = StationaryGroup(groups_of(person_chain(lending))[1])
     corners = np.array(np.meshgrid(*[[0.0, 1.0]] * 7)).reshape(7, -1).T
 
     def demand(moments):
         slack = np.array([0, -0.85, 1, *[0] * 7])
         return moments @ slack, slack[None, None]
 
-    best = climb([group], demand, [np.full((1, 7), 0.5), np.ones((1, 7))])
+    best = local_search([group], demand, [np.full((1, 7), 0.5), np.ones((1, 7))])
     value = group.moments(best[0])[0][0]
     for corner in corners:
         moments = group.moments(corner)[0]
@@ -221,31 +221,35 @@ def test_best_stationary_policy_beats_every_deterministic_one(lending):
 def test_moments_of_a_stationary_policy_and_their_derivatives(population, horizon):
     env = bisimulator.make("lending", population=population, horizon=horizon)
     accept = np.random.default_rng(1).random((2, 7))
-    truth = expect(env, accept)
+    exact = expect(env, accept)
     for g, group in enumerate(groups_of(person_chain(env))):
-        moments, slope = Stationary(group).moments(accept[g])
-        assert group.size * moments[0] == pytest.approx(truth.group_return[g])
-        assert moments[2] / moments[1] == pytest.approx(truth.recall[g])
-        np.testing.assert_allclose(moments[3:], truth.final_scores[g], atol=1e-9)
+        moments, slope = StationaryGroup(group).moments(accept[g])
+        assert group.size * moments[0] == pytest.approx(exact.group_return[g])
+        assert moments[2] / moments[1] == pytest.approx(exact.recall[g])
+        np.testing.assert_allclose(moments[3:], exact.final_scores[g], atol=1e-9)
         step = 1e-6 * np.eye(7)
         numeric = [
-            (Stationary(group).moments(accept[g] + h)[0] - Stationary(group).moments(accept[g] - h)[0]) / 2e-6
+            (
+                StationaryGroup(group).moments(accept[g] + h)[0]
+                - StationaryGroup(group).moments(accept[g] - h)[0]
+            )
+            / 2e-6
             for h in step
         ]
         np.testing.assert_allclose(slope, np.stack(numeric, 1), atol=1e-7)
 
 
-def clocked_moments(env, policy):
+def time_dependent_moments(env, policy):
     """Expected (reward, repayers, accepted repayers) of pi_t(accept | group, score), step by step."""
     totals = []
     for g, group in enumerate(groups_of(person_chain(env))):
         p, share, total = group.types[0], group.types[0].initial.copy(), np.zeros(3)
         move = np.zeros((7, 7))
-        move[np.arange(7), p.up] += p.chance
-        move[np.arange(7), p.down] += 1 - p.chance
+        move[np.arange(7), p.up] += p.repayment
+        move[np.arange(7), p.down] += 1 - p.repayment
         for accept in policy[:, g]:
-            visit = p.rate * share
-            total += [visit @ (accept * p.gain), visit @ p.chance, visit @ (accept * p.chance)]
+            visit = p.visit_rate * share
+            total += [visit @ (accept * p.accept_reward), visit @ p.repayment, visit @ (accept * p.repayment)]
             share = share - visit * accept + (visit * accept) @ move
         totals.append(total)
     return np.array(totals)
@@ -260,12 +264,12 @@ def test_the_policy_attains_its_point(lending, criterion, level):
     assert policy.shape == (10_000, 2, 7)
     assert policy.min() >= 0
     assert policy.max() <= 1 + 1e-12
-    totals = clocked_moments(lending, policy)
+    totals = time_dependent_moments(lending, policy)
     assert 500 * totals[:, 0].sum() == pytest.approx(result.value[0], rel=1e-9)
     np.testing.assert_allclose(totals[:, 2] / totals[:, 1], result.recalls[0], atol=1e-9)
 
 
-def test_the_policy_simulated_lands_on_its_point():
+def test_the_policy_attains_its_point_in_simulation():
     env = bisimulator.make("lending", population=50, horizon=500)
     result = frontier(env, levels=[0.9])
     simulated = bisimulator.evaluate(env, result.policy(0), seeds=40, episodes=10)
@@ -296,7 +300,7 @@ def test_conscientiousness_is_an_upper_bound_and_says_so():
 
 
 def test_a_large_population_is_as_exact_as_a_small_one():
-    """Hardly anybody comes twice, so each decision stands alone: accept where it pays, all of a score alike."""
+    """Hardly anybody applies twice, so each decision stands alone: accept wherever the expected reward is positive."""
     env = bisimulator.make("lending", population=10_000_000, horizon=1000)
     result = frontier(env, levels=[0.0])
     initial, gain = np.asarray(env.params.initial, float), 2 * np.linspace(0.3, 0.9, 7) - 1
@@ -315,7 +319,7 @@ def test_one_group_and_default_levels():
     assert (np.diff(frontier(env).value) <= 1e-6).all()
 
 
-def test_default_levels_run_from_strict_to_free():
+def test_default_levels_run_from_strict_to_unconstrained():
     env = bisimulator.make("lending", population=20, horizon=100)
     for criterion, sign in (("min-recall", -1), ("recall-gap", 1), ("credit-gap", 1)):
         result = frontier(env, criterion)
@@ -325,7 +329,7 @@ def test_default_levels_run_from_strict_to_free():
         assert not np.isnan(result.value).any()
 
 
-def test_accepting_everybody_is_the_only_way_to_full_recall(lending):
+def test_only_accepting_everybody_reaches_full_recall(lending):
     result = frontier(lending, levels=[1.0])
     assert result.value[0] == pytest.approx(expect(lending, np.ones((2, 7))).average_return)
     assert result.stationary_value[0] == pytest.approx(result.value[0])
@@ -338,7 +342,7 @@ def test_accepting_everybody_is_the_only_way_to_full_recall(lending):
         ("lending", {"levels": [90]}, "did you pass percentages"),
         ("lending", {"levels": [np.nan]}, "levels must be finite"),
         ("lending", {"criterion": "credit-gap", "levels": [-1]}, "must not be negative"),
-        ("college", {}, "no longer a Markov chain"),
+        ("college", {}, "not a Markov chain"),
     ],
 )
 def test_bad_input(name, arguments, message):
@@ -347,14 +351,14 @@ def test_bad_input(name, arguments, message):
 
 
 def test_bad_recalls(lending):
-    with pytest.raises(ValueError, match="one number or one a group"):
+    with pytest.raises(ValueError, match="one number or one per group"):
         best_return(lending, [0.5, 0.5, 0.5])
     with pytest.raises(ValueError, match="did you pass percentages"):
         best_return(lending, 95)
 
 
 def test_hidden_scores_are_refused(lending):
-    with pytest.raises(ValueError, match="observed scores to equal true ones"):
+    with pytest.raises(ValueError, match="observed scores differ from true ones"):
         frontier(lending.with_omega(jnp.array([[1.0, 1.0], [2.0, 0.5]])))
 
 
@@ -376,7 +380,7 @@ def test_best_at_other_levels(lending):
     result = frontier(lending, levels=[1.0])
     assert result.best_at(0.9) == pytest.approx(3914.33, abs=0.01)
     assert result.best_at([0.9, 0.8]) == pytest.approx(best_return(lending, [0.9, 0.8]))
-    with pytest.raises(ValueError, match="one a group"):
+    with pytest.raises(ValueError, match="one per group"):
         result.best_at([0.9, 0.8, 0.7])
     gap = frontier(lending, "credit-gap", levels=[3.0])
     assert gap.best_at(2.2) == pytest.approx(3764.04, abs=0.01)

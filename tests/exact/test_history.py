@@ -1,4 +1,4 @@
-"""Policies that look at past loans: against the table where they do not, and against all histories one by one."""
+"""Policies that look at past loans: against the table if they ignore them, and against all histories one by one."""
 
 import numpy as np
 import ot
@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bisimulator
+from bisimulator.envs import lending
 from bisimulator.exact import _history as history
-from bisimulator.exact import chain
 from bisimulator.exact._entries import SIGNALS
-from bisimulator.exact._history import certify_history, most_visits
-from bisimulator.exact._occupancy import visit_numbers
+from bisimulator.exact._history import certify_history, max_visits
+from bisimulator.exact._occupancy import visit_distribution
 from bisimulator.exact.certificate import certify_table
 from bisimulator.exact.chain import person_chain, without_rare_types
 
@@ -22,21 +22,21 @@ from bisimulator.exact.chain import person_chain, without_rare_types
 def test_a_policy_that_ignores_history_has_the_certificate_of_its_table(params):
     env = bisimulator.make("lending", population=20, horizon=60, **params)
     table = np.random.default_rng(0).random(env.params.initial.shape)
-    found = certify_history(env, by_history(env, table))
-    truth = certify_table(env, table)
+    result = certify_history(env, by_history(env, table))
+    expected = certify_table(env, table)
     for signal in SIGNALS:
-        view, wanted = found.view(signal, "episode"), truth.view(signal, "episode")
-        np.testing.assert_allclose(view.values, wanted.values, atol=1e-9)
-        np.testing.assert_allclose(view.bounds, wanted.bounds, atol=1e-9)
+        entry, other = result.entry(signal, "episode"), expected.entry(signal, "episode")
+        np.testing.assert_allclose(entry.values, other.values, atol=1e-9)
+        np.testing.assert_allclose(entry.bounds, other.bounds, atol=1e-9)
         for field in ("gap", "bound", "worst_distance", "over_time", "between_people"):
-            assert getattr(view, field) == pytest.approx(getattr(wanted, field), abs=1e-9)
-        assert view.groups == wanted.groups
-        assert view.worst_pair == wanted.worst_pair
-        assert view.error_bound < 1e-9
+            assert getattr(entry, field) == pytest.approx(getattr(other, field), abs=1e-9)
+        assert entry.groups == other.groups
+        assert entry.worst_pair == other.worst_pair
+        assert entry.error_bound < 1e-9
 
 
 def by_history(env, table):
-    size = most_visits(env)
+    size = max_visits(env)
     return np.broadcast_to(table[:, :, None, None], (*table.shape, size, size))
 
 
@@ -58,49 +58,49 @@ def test_bounds_are_those_of_all_histories_one_by_one(seed, size, probabilities,
         population=size[0],
         horizon=size[1],
     )
-    accept = rng.choice(probabilities, (groups, scores, most_visits(env), most_visits(env)))
+    accept = rng.choice(probabilities, (groups, scores, max_visits(env), max_visits(env)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chain, "_NODES", 3)  # values of conscientiousness, for the sake of the slow way
-        compare_with_slow_way(env, accept, rng)
+        patch.setattr(lending, "_QUADRATURE_NODES", 3)  # values of conscientiousness; more would be too slow
+        compare_with_one_by_one(env, accept, rng)
 
 
-def compare_with_slow_way(env, accept, rng):
+def compare_with_one_by_one(env, accept, rng):
     certificate = certify_history(env, accept)
     for signal in SIGNALS:
-        view = certificate.view(signal, "episode")
-        assert (view.gaps <= view.bounds + view.error_bound).all()
-        assert view.error_bound < 1e-9
-        assert view.gap == pytest.approx(np.ptp(view.values), abs=1e-12)
-        assert view.over_time + view.between_people == pytest.approx(view.slack, abs=1e-9)
-        assert view.pairing.sum() == pytest.approx(1)
+        entry = certificate.entry(signal, "episode")
+        assert (entry.gaps <= entry.bounds + entry.error_bound).all()
+        assert entry.error_bound < 1e-9
+        assert entry.gap == pytest.approx(np.ptp(entry.values), abs=1e-12)
+        assert entry.over_time + entry.between_people == pytest.approx(entry.slack, abs=1e-9)
+        assert entry.pairing.sum() == pytest.approx(1)
     signal = rng.choice(list(SIGNALS))
-    view, (g, h) = certificate.view(signal, "episode"), rng.choice(env.num_groups, 2, replace=False)
+    entry, (g, h) = certificate.entry(signal, "episode"), rng.choice(env.num_groups, 2, replace=False)
     values, bound = one_by_one(env, accept, signal, g, h)
-    np.testing.assert_allclose(view.values[[g, h]], values, atol=1e-8)
-    assert view.bounds[g, h] == pytest.approx(bound, abs=1e-8)
+    np.testing.assert_allclose(entry.values[[g, h]], values, atol=1e-8)
+    assert entry.bounds[g, h] == pytest.approx(bound, abs=1e-8)
 
 
 def one_by_one(env, accept, signal, g, h):
     """Two groups' values and W1(d), by recursion over every pair of histories, with POT's transport."""
-    more, _ = visit_numbers(env.params.horizon, 1 / env.params.population)
-    life = without_rare_types(person_chain(env))
-    chance, weight = life.repayment, life.type_probs
+    tail, _ = visit_distribution(env.params.horizon, 1 / env.params.population)
+    chain = without_rare_types(person_chain(env))
+    repayment, weight = chain.repayment, chain.type_probs
     top, seen = accept.shape[1] - 1, {}
 
     def visit(group, state):
-        """What it brings, and the next states with their probabilities."""
+        """The expected signal, and the next states with their probabilities."""
         latent, c, r, d = state
-        p, a = chance[latent, group, c], accept[group, c, r, d]
-        brings = {"reward": a * (2 * p - 1), "loans": a, "repaid": a * p}[signal]
+        p, a = repayment[latent, group, c], accept[group, c, r, d]
+        expected = {"reward": a * (2 * p - 1), "loans": a, "repaid": a * p}[signal]
         after = [(latent, min(c + 1, top), r + 1, d), (latent, max(c - 1, 0), r, d + 1), state]
-        return brings, after, np.array([a * p, a * (1 - p), 1 - a])
+        return expected, after, np.array([a * p, a * (1 - p), 1 - a])
 
     def value(k, group, state):
         if k == accept.shape[-1]:
             return 0.0
-        brings, after, chances = visit(group, state)
-        return more[k] * brings + sum(
-            q * value(k + 1, group, s) for q, s in zip(chances, after, strict=True) if q
+        signals, after, probs = visit(group, state)
+        return tail[k] * signals + sum(
+            q * value(k + 1, group, s) for q, s in zip(probs, after, strict=True) if q
         )
 
     def distance(k, x, y):
@@ -112,11 +112,11 @@ def one_by_one(env, accept, signal, g, h):
                 [[p * q and distance(k + 1, s, t) for t, q in zip(to_y, p_y, strict=True)]
                  for s, p in zip(to_x, p_x, strict=True)]
             )  # fmt: skip
-            seen[k, x, y] = more[k] * abs(r_x - r_y) + ot.emd2(p_x, p_y, cost)
+            seen[k, x, y] = tail[k] * abs(r_x - r_y) + ot.emd2(p_x, p_y, cost)
         return seen[k, x, y]
 
     people = [(latent, c, 0, 0) for latent in range(len(weight)) for c in range(top + 1)]
-    shares = [(weight[:, None] * life.initial[group]).ravel() for group in (g, h)]
+    shares = [(weight[:, None] * chain.initial[group]).ravel() for group in (g, h)]
     values = [
         sum(w * value(0, i, s) for w, s in zip(share, people, strict=True))
         for i, share in zip((g, h), shares, strict=True)
@@ -130,13 +130,13 @@ def test_one_loan_each_by_hand():
     accept = np.zeros((2, 2, 2, 2))
     accept[:, :, 0, 0] = 1
     certificate = certify_history(env, accept)
-    np.testing.assert_allclose(certificate.view("loans", "episode").values, [1, 1])
+    np.testing.assert_allclose(certificate.entry("loans", "episode").values, [1, 1])
     np.testing.assert_allclose(certificate.values, [-0.4, 0.8], atol=1e-6)
     assert certificate.gap == pytest.approx(1.2, abs=1e-6)
     assert certificate.bound == pytest.approx(1.2, abs=1e-6)
     assert "Tight" in certificate.explanation
-    with pytest.raises(ValueError, match="no discounted view"):
-        certificate.view("reward", "discounted")
+    with pytest.raises(ValueError, match="no discounted entry"):
+        certificate.entry("reward", "discounted")
 
 
 def test_one_group():
@@ -147,41 +147,41 @@ def test_one_group():
 
 
 def random_policy(env):
-    size = most_visits(env)
+    size = max_visits(env)
     return np.random.default_rng(0).random((env.num_groups, env.params.num_scores, size, size))
 
 
-def test_where_pairs_are_too_many_rare_visits_are_left_out_and_said_to_be(monkeypatch):
+def test_with_too_many_pairs_rare_visits_are_left_out_and_in_the_error_bound(monkeypatch):
     env = bisimulator.make("lending", population=20, horizon=20, c_max=2)
     accept = random_policy(env)
     full = certify_history(env, accept)
-    more, _ = visit_numbers(20, 1 / 20)
-    few = int((more[::-1].cumsum()[::-1] > 1e-6).sum())
-    assert few < most_visits(env)
-    lives = history._Lives(env.params, accept)
-    monkeypatch.setattr(history, "MOST_CELLS", cells(lives._layers(few)))
+    tail, _ = visit_distribution(20, 1 / 20)
+    few = int((tail[::-1].cumsum()[::-1] > 1e-6).sum())
+    assert few < max_visits(env)
+    chains = history._HistoryChains(without_rare_types(person_chain(env)), accept)
+    monkeypatch.setattr(history, "MAX_CELLS", cells(chains._layers(few)))
     cut = certify_history(env, accept)
     for signal, span in (("reward", 2), ("loans", 1), ("repaid", 1)):
-        view, wanted = cut.view(signal, "episode"), full.view(signal, "episode")
-        np.testing.assert_array_equal(view.values, wanted.values)
-        assert view.error_bound == pytest.approx(span * more[few:].sum(), abs=1e-10)
-        assert 0 < wanted.bound - view.bound < view.error_bound
+        entry, other = cut.entry(signal, "episode"), full.entry(signal, "episode")
+        np.testing.assert_array_equal(entry.values, other.values)
+        assert entry.error_bound == pytest.approx(span * tail[few:].sum(), abs=1e-10)
+        assert 0 < other.bound - entry.bound < entry.error_bound
 
 
 def cells(layers):
     return sum(len(x.moves[1]) * len(y.moves[1]) for x, y in zip(*layers, strict=True))
 
 
-@pytest.mark.parametrize("limit", ["MOST_CELLS", "MOST_PAIRS"])
-def test_where_even_these_are_too_many_there_is_no_bound(monkeypatch, limit):
+@pytest.mark.parametrize("limit", ["MAX_CELLS", "MAX_PAIRS"])
+def test_with_still_too_many_pairs_there_is_no_bound(monkeypatch, limit):
     env = bisimulator.make("lending", population=20, horizon=20, c_max=2)
     full = certify_history(env, random_policy(env))
     monkeypatch.setattr(history, limit, 100)
-    found = certify_history(env, random_policy(env))
-    assert np.isnan(found.bound)
-    assert "No bound" in found.explanation
-    assert found.gap == full.gap
-    np.testing.assert_array_equal(found.values, full.values)
+    result = certify_history(env, random_policy(env))
+    assert np.isnan(result.bound)
+    assert "No bound" in result.explanation
+    assert result.gap == full.gap
+    np.testing.assert_array_equal(result.values, full.values)
 
 
 def test_wrong_shape():

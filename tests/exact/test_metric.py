@@ -125,7 +125,7 @@ def test_error_bound_against_long_value_iteration(gamma):
 def test_iterative_and_dense_solvers_agree(make, monkeypatch):
     P, R = make(30, np.random.default_rng(1))
     sparse = bisimulation_metric(P, R, 0.99)
-    monkeypatch.setattr("bisimulator.exact.metric._DENSE", 10_000)
+    monkeypatch.setattr("bisimulator.exact.metric._MAX_DENSE", 10_000)
     dense = bisimulation_metric(P, R, 0.99)
     assert abs(sparse.distance - dense.distance).max() <= sparse.error_bound + dense.error_bound
 

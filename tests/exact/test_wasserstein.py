@@ -5,24 +5,24 @@ import ot
 import pytest
 
 from bisimulator.exact._finite import check_chain
-from bisimulator.exact._wasserstein import all_widths
+from bisimulator.exact._wasserstein import pairwise_wasserstein
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_widths_are_those_of_pot(seed):
+def test_agrees_with_pot(seed):
     rng = np.random.default_rng(seed)
     left, right = (random_rows(n, 5, rng) for n in (9, 8))
     distance = rng.random((2, 5, 5))
     distance[1] = distance[1].round(1)  # ties
-    value, violation = all_widths(distance, csr(left), csr(right))
+    value, violation = pairwise_wasserstein(distance, csr(left), csr(right))
     for s, cost in enumerate(distance):
-        wanted = [[ot.emd2(a, b, cost) for b in right] for a in left]
-        np.testing.assert_allclose(value[s], wanted, atol=1e-12)
+        expected = [[ot.emd2(a, b, cost) for b in right] for a in left]
+        np.testing.assert_allclose(value[s], expected, atol=1e-12)
     assert (violation < 1e-14).all()
 
 
 def random_rows(n, states, rng):
-    """Distributions on one, two and three states; with two, also such that rows come out even."""
+    """Distributions on one, two and three states; with two states, also one with equal shares."""
     rows = np.zeros((n, states))
     for x in range(n):
         size = x % 3 + 1

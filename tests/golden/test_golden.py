@@ -174,7 +174,7 @@ def test_exact(scenario):
     table = np.tile(np.linspace(0.1, 1.0, scores), (groups, 1))
     exact = bisimulator.exact.expect(env, table)
     certificate = bisimulator.certify(env, table)
-    main = certificate.view("reward", "episode")
+    main = certificate.entry("reward", "episode")
     best = bisimulator.frontier(env, "min-recall", levels=[0.9])
     pinned(
         f"exact {scenario}",

@@ -43,11 +43,13 @@ def with_curve(tmp_path_factory):
 def test_a_curve_has_one_value_a_point_and_seed_in_every_metric(with_curve):
     result, folder = with_curve
     assert result.curves.steps.tolist() == [24, 48, 72, 80]
-    assert result.curves.values.keys() == result.columns.keys()
+    diagnostics = {name for name in result.curves.values if name.startswith("solver/")}
+    assert {"solver/loss", "solver/approx_kl", "solver/entropy"} <= diagnostics
+    assert result.curves.values.keys() == result.columns.keys() | diagnostics
     for values in result.curves.values.values():
         assert values.shape == (4, 2)
     stored = files.read_arrays(folder / "curves.npz")
-    assert stored.keys() == {"steps", *result.columns}
+    assert stored.keys() == {"steps", *result.columns, *diagnostics}
 
 
 def test_it_ends_with_the_final_evaluation(with_curve):

@@ -24,15 +24,6 @@ def test_methods_the_paper_has_no_row_for_are_left_out():
     assert paper_methods("nowhere") == []
 
 
-def test_quick_is_two_seeds_and_a_tenth_of_the_steps():
-    specs = paper_jobs(quick=True)
-    assert len(specs) == len(paper_jobs())
-    assert {s.seeds for s in specs} == {(0, 1)}
-    assert {s.steps for s in specs if s.solver} == {40_000}
-    assert {s.seeds for s in paper_jobs(["college"], quick=True, seeds=3)} == {(0, 1, 2)}
-    assert {s.steps for s in paper_jobs(["college"], ["ppo"], quick=True, steps=5000)} == {5000}
-
-
 def test_some_scenarios_and_methods():
     specs = paper_jobs(["college", "lending"], ["dqn", "accept-all", "dqn"], seeds=1)
     assert [(s.scenario, s.method) for s in specs] == [

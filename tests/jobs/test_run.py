@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bisimulator import files
-from bisimulator.errors import Interrupted, NoRoom
+from bisimulator.errors import DiskFull, Interrupted
 from bisimulator.evaluation import mean_and_interval
 from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs import run as jobs
@@ -246,7 +246,9 @@ def test_a_full_disk_is_said_and_harms_nothing(finished, tmp_path, monkeypatch):
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(NoRoom, match=r"checkpoint\.npz could not be written, the disk is full; .* Make room"):
+    with pytest.raises(
+        DiskFull, match=r"checkpoint\.npz could not be written, the disk is full; .* Make room"
+    ):
         jobs.run(learned(), tmp_path, lambda p: updates.append(p.update))
     folder = tmp_path / learned().name
     assert {path.name for path in folder.iterdir()} == {"config.json", "checkpoint.npz"}

@@ -13,7 +13,7 @@ from bisimulator.jobs.tensorboard import TensorBoard
 from bisimulator.solvers.trainer import Progress
 from tests.jobs.test_run import rule
 
-PROGRESS = Progress(3, 10, 96, 1000.0, 5.5, (0.25, 0.75), 0.125)
+PROGRESS = Progress(3, 10, 96, 1000.0, 5.5, (0.25, 0.75), {"loss": 0.125, "entropy": 0.5})
 
 
 def scalars(folder):
@@ -43,7 +43,8 @@ def test_training_and_curves_are_written_one_folder_a_job(tmp_path):
     assert scalars(tmp_path / specs[0].name) == pytest.approx(
         {
             ("training/return", 96): 5.5,
-            ("training/loss", 96): 0.125,
+            ("losses/loss", 96): 0.125,
+            ("losses/entropy", 96): 0.5,
             ("training/recall_g1", 96): 0.25,
             ("training/recall_g2", 96): 0.75,
             ("evaluation/recall_gap", 50): 0.6,

@@ -1,4 +1,4 @@
-"""Batches of decisions for the tests of methods."""
+"""Random batches of decisions for the tests of methods."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -6,10 +6,10 @@ import numpy as np
 from bisimulator.methods.hooks import Transitions
 
 
-def random_batch(seed, steps=12, copies=3, groups=2, ends=0.1):
-    """Decisions (T, E) without meaning, some of which end an episode."""
+def random_batch(seed, steps=12, num_envs=3, groups=2, ends=0.1):
+    """Random decisions (T, E), some of which end an episode."""
     rng = np.random.default_rng(seed)
-    shape = (steps, copies)
+    shape = (steps, num_envs)
     ended = rng.random(shape) < ends
     terminated = ended & (rng.random(shape) < 0.5)
     action = rng.integers(0, 2, shape)
@@ -18,6 +18,7 @@ def random_batch(seed, steps=12, copies=3, groups=2, ends=0.1):
     return Transitions(
         obs=jnp.asarray(obs),
         action=jnp.asarray(action),
+        accepted=jnp.asarray(action == 1),
         reward=jnp.asarray(np.where(action == 1, np.where(qualified, 1.0, -1.0), 0.0), jnp.float32),
         next_obs=jnp.asarray(obs),
         terminated=jnp.asarray(terminated),

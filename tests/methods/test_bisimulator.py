@@ -1,4 +1,4 @@
-"""The Bisimulator's hooks one by one, and what a short training with them does to recall."""
+"""The hooks of the Bisimulator one by one, and the effect of a short training on recall."""
 
 import dataclasses
 from functools import partial
@@ -15,8 +15,7 @@ from bisimulator.bisim.reward import gauge_offset, j_rew
 from bisimulator.evaluation import metric_columns
 from bisimulator.methods.bisimulator import Config, build
 from bisimulator.methods.hooks import Transitions
-from bisimulator.solvers import evaluator as evaluating
-from bisimulator.solvers import trainer
+from bisimulator.solvers import evaluator, trainer
 from bisimulator.solvers.ppo import PPOConfig
 
 SMALL = Config(
@@ -31,7 +30,7 @@ def env():
 
 
 def fake_batch(env, lead=(16, 8), seed=0):
-    """Decisions as a rollout has them: the second group's scores are lower, so it defaults more often."""
+    """A rollout in which the second group has lower scores, so it defaults more often."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 2, lead)
     score = (rng.integers(0, 4, lead) + 3 * (group == 0)) / 6
@@ -40,10 +39,10 @@ def fake_batch(env, lead=(16, 8), seed=0):
     action = jnp.asarray(rng.integers(0, 2, lead))
     qualified, flag = jnp.asarray(rng.random(lead) < 0.3 + 0.6 * score), jnp.zeros(lead, bool)
     reward = jnp.where(action == 1, jnp.where(qualified, 1.0, -1.0), 0.0)
-    return Transitions(obs, action, reward, obs, flag, flag, jnp.asarray(group), qualified, obs)
+    return Transitions(obs, action, action == 1, reward, obs, flag, flag, jnp.asarray(group), qualified, obs)
 
 
-def test_learning_lowers_j_rew_and_fixes_the_gauge(env):
+def test_learning_reduces_j_rew_and_fixes_the_gauge(env):
     method = build(dataclasses.replace(SMALL, reward_steps=60, learning_rate=0.01), env)
     batch = fake_batch(env)
     flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
@@ -61,23 +60,23 @@ def test_learning_lowers_j_rew_and_fixes_the_gauge(env):
     )
     assert float(loss(after.phi)) < 0.5 * float(loss(state.phi))
     assert extras == ()
-    wanted = gauge_offset(
+    expected = gauge_offset(
         after.phi, flat.obs, flat.group, gauge="one-sided", kappa=0.0, floor=0.1, num_groups=2
     )
-    np.testing.assert_allclose(after.offset, wanted, atol=1e-6)
-    # the observation dynamics are none of this step's business
+    np.testing.assert_allclose(after.offset, expected, atol=1e-6)
+    # this hook does not change the observation dynamics
     np.testing.assert_array_equal(after.omega, state.omega)
     jax.tree.map(np.testing.assert_array_equal, after.psi, state.psi)
 
 
-def test_at_the_start_the_correction_is_small(env):
+def test_the_correction_is_small_at_the_start(env):
     method, batch = build(SMALL, env), fake_batch(env)
     state = method.init(jax.random.key(0), env, 8)
     np.testing.assert_allclose(method.reward(state, batch, ()), batch.reward, atol=0.25)
     np.testing.assert_array_equal(state.omega, env.params.omega)
 
 
-def test_reward_only_never_adapts_and_leaves_omega_alone(env):
+def test_reward_only_never_changes_omega(env):
     method = build(dataclasses.replace(SMALL, dynamics_steps=0), env)
     assert method.adapt_at(1000) == ()
     state = method.init(jax.random.key(0), env, 8)
@@ -87,18 +86,18 @@ def test_reward_only_never_adapts_and_leaves_omega_alone(env):
         assert registry.lookup("method", name).config.dynamics_steps == 0
 
 
-def test_the_schedule_says_when_omega_is_improved(env):
+def test_omega_is_searched_at_the_scheduled_updates(env):
     method = build(dataclasses.replace(SMALL, dynamics_at=(0.5, 0.1, 0.5, 1.0)), env)
     assert method.adapt_at(200) == (20, 100, 200)
 
 
-def test_omega_is_in_force_in_what_the_policy_sees(env):
+def test_the_policy_sees_observations_with_the_omega_of_the_method(env):
     method = build(SMALL, env)
     state = method.init(jax.random.key(0), env, 8)
     omega = jnp.array([[0.5, 1.5], [2.0, 0.0]])
-    seen = method.observe_params(eqx.tree_at(lambda s: s.omega, state, omega), env.params)
-    np.testing.assert_array_equal(seen.omega, omega)
-    np.testing.assert_array_equal(seen.repayment, env.params.repayment)
+    params = method.observe_params(eqx.tree_at(lambda s: s.omega, state, omega), env.params)
+    np.testing.assert_array_equal(params.omega, omega)
+    np.testing.assert_array_equal(params.repayment, env.params.repayment)
 
 
 def accept_most(key, obs):
@@ -106,7 +105,7 @@ def accept_most(key, obs):
 
 
 def adapted(env, config, keys=2):
-    """State before, and for several keys after an improvement of omega."""
+    """The state before a search for omega and, for several keys, after it."""
     method = build(config, env)
     state = method.init(jax.random.key(0), env, 8)
     adapt = partial(method.adapt, act=accept_most, scenario=env.scenario, params=env.params, horizon=HORIZON)
@@ -119,32 +118,32 @@ def improved(env):
     return adapted(env, SMALL)
 
 
-def test_adapting_keeps_omega_within_the_scenarios_bounds(env, improved):
+def test_omega_stays_within_the_bounds_of_the_scenario(env, improved):
     _, state, after = improved
     low, high = env.scenario.omega_bounds
     assert (np.asarray(after.omega) >= low).all()
     assert (np.asarray(after.omega) <= high).all()
     assert (np.asarray(after.omega) != np.asarray(state.omega)).any()
-    # the reward correction is none of this step's business
+    # this hook does not change the reward correction
     for leaf, before in zip(jax.tree.leaves(after.phi), jax.tree.leaves(state.phi), strict=True):
         np.testing.assert_array_equal(leaf, np.broadcast_to(before, leaf.shape))
 
 
-def test_another_key_is_another_search_and_the_same_key_the_same(env, improved):
+def test_the_search_for_omega_is_deterministic_and_depends_on_the_key(env, improved):
     _, _, after = improved
     assert (np.asarray(after.omega[0]) != np.asarray(after.omega[1])).any()
     _, _, again = adapted(env, SMALL)
     np.testing.assert_array_equal(after.omega, again.omega)
 
 
-def test_what_is_told_of_the_method_is_its_state(improved):
+def test_the_description_contains_omega_and_the_losses(improved):
     method, _, after = improved
-    told = jax.vmap(method.describe)(after)
-    np.testing.assert_array_equal(told["omega"], after.omega)
-    assert {"omega", "offset", "j_rew", "j_dyn"} <= set(told)
+    described = jax.vmap(method.describe)(after)
+    np.testing.assert_array_equal(described["omega"], after.omega)
+    assert {"omega", "offset", "j_rew", "j_dyn"} <= set(described)
 
 
-def test_only_raising_keeps_the_first_groups_omega_and_own_bounds_hold(env):
+def test_only_raise_fixes_the_omega_of_the_first_group_and_custom_bounds_hold(env):
     config = dataclasses.replace(SMALL, only_raise=True, omega_bounds=(0.9, 1.1))
     _, state, after = adapted(env, config)
     for omega in np.asarray(after.omega):
@@ -154,7 +153,7 @@ def test_only_raising_keeps_the_first_groups_omega_and_own_bounds_hold(env):
         assert omega.max() <= np.float32(1.1)
 
 
-def test_wrong_hyperparameters_are_refused_before_anything_compiles():
+def test_wrong_hyperparameters_raise_an_error_before_anything_compiles():
     for wrong in (
         {"reward_steps": 0},
         {"quantiles": 0},
@@ -176,12 +175,12 @@ def columns_after(env, name, steps, seeds, change=lambda training: training, **c
     config = dataclasses.replace(entry.config, **config) if config else None
     solver = trainer.make_solver(entry, env, steps, SOLVER, config)
     training = trainer.train(env, solver, seeds, training=change(trainer.init(env, solver, seeds)))
-    outcome = evaluating.evaluate_training(env, solver, training, seeds, episodes=3)
+    outcome = evaluator.evaluate_training(env, solver, training, seeds, episodes=3)
     return {name: values.mean(1) for name, values in metric_columns(env, outcome).items()}
 
 
-def test_a_short_training_ends_with_a_clearly_smaller_recall_gap_than_ppo():
-    """2 seeds, 30,000 steps in a small lending: .3 or more apart without, less than half of that with."""
+def test_a_short_training_has_a_much_smaller_recall_gap_than_ppo():
+    """2 seeds, 30,000 steps in a small lending: a gap above 0.3 without, less than half of that with it."""
     env, seeds, steps = bisimulator.make("lending", population=100, horizon=1000), (0, 1), 30_000
     plain = columns_after(env, "ppo", steps, seeds)
     fair = columns_after(env, "ppo-bisimulator-reward", steps, seeds, hidden=(16,), learning_rate=3e-3)
@@ -191,15 +190,15 @@ def test_a_short_training_ends_with_a_clearly_smaller_recall_gap_than_ppo():
 
 
 def favour_rejecting(training):
-    """A correction that makes rejecting more attractive by a constant: J_rew does not see it, so it stays."""
+    """Make rejecting more attractive by a constant; J_rew is invariant to it, so it is not unlearned."""
     return tuple(
-        eqx.tree_at(lambda t: t.method.phi.biases[-1], part, replace_fn=lambda bias: bias.at[:, 0].add(0.3))
-        for part in training
+        eqx.tree_at(lambda t: t.method.phi.biases[-1], shard, replace_fn=lambda bias: bias.at[:, 0].add(0.3))
+        for shard in training
     )
 
 
-def test_a_free_gauge_can_collapse_into_rejecting_everyone_and_the_default_does_not():
-    """The same seeds and the same start of the correction; all rewards 0 are trivially bisimilar."""
+def test_a_free_gauge_can_collapse_into_reject_all_and_the_default_gauge_does_not():
+    """The seeds and the initial correction are the same; if all rewards are 0, groups are trivially bisimilar."""
     env, seeds, steps = bisimulator.make("college", population=200, horizon=200), (0, 1), 30_000
     run = partial(columns_after, env, "ppo-bisimulator-reward", steps, seeds, favour_rejecting, hidden=(16,))
     free, default = run(gauge="free"), run()

@@ -1,4 +1,4 @@
-"""The classifier against scikit-learn's logistic regression, and what it knows."""
+"""The classifier compared with the logistic regression of scikit-learn, and the effect of what it knows."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +10,7 @@ from bisimulator.policies.adaptive import Counts
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_it_decides_like_scikit_learn(seed):
+def test_decisions_agree_with_scikit_learn(seed):
     sklearn = pytest.importorskip("sklearn.linear_model", reason="comes with the extra `oracle`")
     rng = np.random.default_rng(seed)
     groups, scores = 3, 6
@@ -33,14 +33,14 @@ def test_it_decides_like_scikit_learn(seed):
     assert ((margin > 0) == np.asarray(policy).ravel())[clear].all()
 
 
-def test_groups_that_always_or_never_succeed_leave_the_weights_finite():
+def test_weights_are_finite_if_a_group_always_or_never_succeeds():
     chance = jnp.array([[1.0] * 4, [0.0] * 4])
     policy = likely_to_succeed(Counts(jnp.full((2, 4), 50.0), chance), jnp.float32(1), jnp.float32(-1))
     assert policy.tolist() == [[1] * 4, [0] * 4]
 
 
-def test_whoever_knows_raised_scores_asks_for_more():
-    """Observed scores promise more than they hold, so knowing the population admits fewer than past records do."""
+def test_a_rule_that_knows_raised_scores_admits_fewer_people():
+    """Raised scores predict less success, so a rule fitted to them admits fewer than one fitted to past records."""
     env = bisimulator.make("college")
     rates = [
         bisimulator.evaluate(env, build(Config(knows=knows), env), seeds=3, episodes=2).summary["recall_g2"][

@@ -1,4 +1,4 @@
-"""ELBERT's streams, bias and advantage against the formula in NumPy."""
+"""The streams, bias and advantage of ELBERT-PO compared with the formula in NumPy."""
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ def test_streams_are_demand_and_benefit_of_every_group():
         np.testing.assert_array_equal(streams[..., 3 + g], demand & (np.asarray(batch.action) == 1))
 
 
-def test_rates_are_recalls_of_the_batch_and_memory_keeps_earlier_ones():
+def test_rates_are_recalls_of_the_batch_and_memory_adds_earlier_batches():
     batch = random_batch(1)
     state = learned(build(Config(memory=0.0), TWO), TWO, batch)
     for g in range(2):
@@ -39,7 +39,7 @@ def test_rates_are_recalls_of_the_batch_and_memory_keeps_earlier_ones():
 
 
 @pytest.mark.parametrize(("env", "groups"), [(TWO, 2), (THREE, 3)])
-def test_the_advantage_is_that_of_the_formula(env, groups):
+def test_the_advantage_agrees_with_the_formula(env, groups):
     method = build(Config(a=5000.0, beta=5.0), env)
     state = learned(method, env, random_batch(2, steps=40, groups=groups))
     rng = np.random.default_rng(0)
@@ -56,16 +56,16 @@ def test_the_advantage_is_that_of_the_formula(env, groups):
             return (z.max() - z.min()) ** 2
         return ((np.log(np.exp(5 * z).sum()) + np.log(np.exp(-5 * z).sum())) / 5) ** 2
 
-    wanted = each[:, 0].astype(np.float64)
+    expected = each[:, 0].astype(np.float64)
     for g in range(groups):
         step = np.zeros(groups)
         step[g] = 1e-4 * b[g]
         slope = (squared_bias(u + step) - squared_bias(u - step)) / 2e-4  # d bias^2 / d z_g
-        wanted -= 5000.0 * slope * (each[:, 1 + groups + g] / b[g] - u[g] / b[g] ** 2 * each[:, 1 + g])
-    np.testing.assert_allclose(method.advantage(state, jnp.asarray(raw), ()), wanted, rtol=1e-3, atol=1e-3)
+        expected -= 5000.0 * slope * (each[:, 1 + groups + g] / b[g] - u[g] / b[g] ** 2 * each[:, 1 + g])
+    np.testing.assert_allclose(method.advantage(state, jnp.asarray(raw), ()), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_a_group_without_demand_changes_nothing():
+def test_a_group_without_demand_does_not_change_the_advantage():
     method = build(Config(), TWO)
     state = State(demand=jnp.array([10.0, 0.0]), benefit=jnp.array([5.0, 0.0]), decisions=jnp.float32(20))
     raw = jnp.asarray(np.random.default_rng(0).normal(size=(8, 5)), jnp.float32)
@@ -75,6 +75,6 @@ def test_a_group_without_demand_changes_nothing():
 
 
 @pytest.mark.parametrize("wrong", [{"a": -1}, {"beta": 0}, {"memory": 2}])
-def test_wrong_options_are_refused(wrong):
+def test_wrong_options_raise_an_error(wrong):
     with pytest.raises(ValueError, match="must"):
         Config(**wrong)

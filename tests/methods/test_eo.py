@@ -1,4 +1,4 @@
-"""EO: equal recalls to the digit, and no equal-recall policy earns more."""
+"""EO: recalls are equal, and no policy with equal recalls earns more."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,7 @@ SHARES = hnp.arrays(np.float32, (3, 4), elements=st.floats(0.0625, 1, width=32))
 
 
 @given(SHARES, SHARES, st.floats(0.5, 2), st.floats(-4, -0.25))
-def test_recalls_are_equal_and_linear_programming_finds_nothing_better(people, chance, gain, loss):
+def test_recalls_are_equal_and_the_profit_is_that_of_the_linear_programme(people, chance, gain, loss):
     policy = np.asarray(
         equal_recall(Counts(jnp.asarray(people), jnp.asarray(chance)), jnp.float32(gain), jnp.float32(loss))
     )
@@ -31,8 +31,8 @@ def test_recalls_are_equal_and_linear_programming_finds_nothing_better(people, c
     assert (policy * profit).sum() >= -best.fun - 1e-3
 
 
-def test_at_least_one_score_is_randomised_in_lending():
-    """Two groups with different distributions cannot have equal recalls by whole scores."""
+def test_one_score_is_randomised_in_lending():
+    """Without randomisation, two groups with different distributions cannot have equal recalls."""
     env = bisimulator.make("lending")
     policy = np.asarray(
         equal_recall(Counts(env.params.initial, env.params.qualified_probs), *env.params.accept_rewards)
@@ -40,7 +40,7 @@ def test_at_least_one_score_is_randomised_in_lending():
     assert ((policy > 0) & (policy < 1)).sum() == 1
 
 
-def test_fitted_again_and_again_the_recalls_stay_closer_than_fitted_once():
+def test_frequent_fits_give_a_smaller_recall_gap_than_a_single_fit():
     env = bisimulator.make("lending", population=300, horizon=3000)
     once, always = (
         bisimulator.evaluate(env, build(Config(every=every), env), seeds=4, episodes=2).summary["recall_gap"][

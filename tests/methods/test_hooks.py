@@ -1,10 +1,11 @@
-"""What the hooks do where a method does not override them: nothing."""
+"""Hooks that a method does not override do nothing."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bisimulator.methods.hooks import LearnedMethod, Method, NoConfig, Plain, Transitions, standardise
+from bisimulator.methods.hooks import LearnedMethod, Method, Plain, Transitions, standardise
+from bisimulator.policies import NoConfig
 from tests import probes
 
 LEAD = (4, 3)
@@ -13,7 +14,7 @@ LEAD = (4, 3)
 def batch():
     obs, flag = jnp.zeros((*LEAD, 2)), jnp.zeros(LEAD, bool)
     whole, reward = jnp.zeros(LEAD, jnp.int32), jnp.arange(12.0).reshape(LEAD)
-    return Transitions(obs, whole, reward, obs, flag, flag, whole, flag, obs)
+    return Transitions(obs, whole, flag, reward, obs, flag, flag, whole, flag, obs)
 
 
 def test_the_plain_method_changes_nothing():
@@ -31,17 +32,17 @@ def test_the_plain_method_changes_nothing():
     assert method.describe(state) == {}
 
 
-def test_the_advantage_is_the_rewards_standardised():
+def test_the_default_advantage_is_that_of_the_reward_standardised():
     advantages = jnp.array([[1.0, 9.0], [3.0, 9.0], [5.0, -9.0]])
     got = np.asarray(Method().advantage((), advantages, ()))
     np.testing.assert_allclose(got, [-(1.5**0.5), 0, 1.5**0.5], rtol=1e-5)
 
 
-def test_standardising_equal_numbers_is_no_division_by_zero():
+def test_standardising_equal_numbers_does_not_divide_by_zero():
     np.testing.assert_array_equal(standardise(jnp.full(4, 7.0)), np.zeros(4))
 
 
-def test_methods_are_compared_by_what_they_are_so_that_compiled_programs_are_kept():
+def test_equal_methods_are_equal_and_hashable_so_that_compiled_programs_are_cached():
     assert Plain() == Plain()
     assert hash(Plain()) == hash(Plain())
     entry = LearnedMethod("a line", "", "ppo")

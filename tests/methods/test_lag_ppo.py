@@ -1,4 +1,4 @@
-"""Lag-PPO's dual ascent and advantage."""
+"""The dual ascent and the advantage of Lag-PPO."""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ def state_of(returns, dual):
     return State(jnp.asarray(returns), jnp.ones(len(returns)), jnp.float32(dual))
 
 
-def test_the_multiplier_follows_the_gap_of_the_groups_rewards():
+def test_the_multiplier_grows_with_the_gap_between_rewards_of_groups():
     batch = random_batch(0)
     method = build(Config(epsilon=0.1, eta=0.5, memory=0.0), TWO)
     state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), TWO, 3), batch)
@@ -27,14 +27,14 @@ def test_the_multiplier_follows_the_gap_of_the_groups_rewards():
     assert state.dual == pytest.approx(max(0, 0.5 * (abs(means[0] - means[1]) - 0.1)), abs=1e-6)
 
 
-@pytest.mark.parametrize(("epsilon", "wanted"), [(5.0, 0.0), (0.0, 0.7)])
-def test_the_multiplier_stays_between_zero_and_its_bound(epsilon, wanted):
+@pytest.mark.parametrize(("epsilon", "expected"), [(5.0, 0.0), (0.0, 0.7)])
+def test_the_multiplier_stays_between_zero_and_its_bound(epsilon, expected):
     method = build(Config(epsilon=epsilon, eta=100.0, max_lambda=0.7), TWO)
     state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), TWO, 3), random_batch(0))
-    assert state.dual == pytest.approx(wanted)
+    assert state.dual == pytest.approx(expected)
 
 
-def test_without_a_multiplier_it_is_plain():
+def test_without_a_multiplier_the_advantage_is_the_plain_one():
     raw = jnp.asarray(np.random.default_rng(0).normal(size=(9, 3)), jnp.float32)
     method = build(Config(), TWO)
     np.testing.assert_allclose(
@@ -42,14 +42,14 @@ def test_without_a_multiplier_it_is_plain():
     )
 
 
-def test_the_highest_group_is_held_back_for_the_lowest():
+def test_the_advantage_trades_the_highest_group_for_the_lowest():
     raw = jnp.asarray(np.random.default_rng(1).normal(size=(9, 4)), jnp.float32)
     method = build(Config(), THREE)
     got = method.advantage(state_of([0.1, 0.9, -0.2], 2.0), raw, ())
     np.testing.assert_allclose(got, standardise(raw[:, 0] - 2 * (raw[:, 2] - raw[:, 3])), atol=1e-5)
 
 
-def test_streams_add_up_to_the_reward():
+def test_streams_sum_to_the_reward():
     batch, method = random_batch(3, groups=3), build(Config(), THREE)
     streams = method.streams(None, batch)
     assert method.num_streams(THREE) == streams.shape[-1] == 3
@@ -57,6 +57,6 @@ def test_streams_add_up_to_the_reward():
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"eta": float("nan")}, {"max_lambda": -1}, {"memory": 2}])
-def test_wrong_options_are_refused(wrong):
+def test_wrong_options_raise_an_error(wrong):
     with pytest.raises(ValueError, match="must"):
         Config(**wrong)

@@ -1,4 +1,4 @@
-"""Running recalls against a plain loop over decisions."""
+"""Running recalls compared with a loop over decisions."""
 
 import jax
 import jax.numpy as jnp
@@ -16,27 +16,27 @@ def slow_gap(counts):
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_gaps_before_and_after_every_decision(seed, groups):
-    batch = random_batch(seed, steps=40, copies=3, groups=groups)
+def test_gaps_before_and_after_every_decision_agree_with_the_loop(seed, groups):
+    batch = random_batch(seed, steps=40, num_envs=3, groups=groups)
     counts, before, after = running_gaps(jnp.zeros((3, groups, 2)), batch)
-    for copy in range(3):
+    for env in range(3):
         slow = [[0, 0] for _ in range(groups)]
         for t in range(40):
-            assert before[t, copy] == pytest.approx(slow_gap(slow), abs=1e-6)
-            if batch.qualified[t, copy]:
-                slow[int(batch.group[t, copy])][0] += 1
-                slow[int(batch.group[t, copy])][1] += int(batch.action[t, copy] == 1)
-            assert after[t, copy] == pytest.approx(slow_gap(slow), abs=1e-6)
-            if batch.terminated[t, copy] or batch.truncated[t, copy]:
+            assert before[t, env] == pytest.approx(slow_gap(slow), abs=1e-6)
+            if batch.qualified[t, env]:
+                slow[int(batch.group[t, env])][0] += 1
+                slow[int(batch.group[t, env])][1] += int(batch.action[t, env] == 1)
+            assert after[t, env] == pytest.approx(slow_gap(slow), abs=1e-6)
+            if batch.terminated[t, env] or batch.truncated[t, env]:
                 slow = [[0, 0] for _ in range(groups)]
-        np.testing.assert_array_equal(counts[copy], slow)
+        np.testing.assert_array_equal(counts[env], slow)
 
 
-def test_two_batches_are_one_long_batch():
+def test_two_batches_give_the_same_as_one_long_batch():
     batch = random_batch(7, steps=20)
     whole = running_gaps(jnp.zeros((3, 2, 2)), batch)
     first, second = (
-        jax.tree.map(lambda x, part=part: x[part], batch) for part in (slice(0, 9), slice(9, 20))
+        jax.tree.map(lambda x, steps=steps: x[steps], batch) for steps in (slice(0, 9), slice(9, 20))
     )
     counts, _, after = running_gaps(jnp.zeros((3, 2, 2)), first)
     counts, _, later = running_gaps(counts, second)

@@ -25,13 +25,13 @@ def edges_of(values, **options):
         "binning": "equal-width",
         "edges": None,
         "score_range": None,
-        "say": lambda text: None,
+        "add_note": lambda text: None,
     }
     return make_edges(values, np.ones(len(values)), **given | options)
 
 
 @given(scores, st.integers(1, 12), st.sampled_from(["equal-width", "quantile"]))
-def test_every_score_is_in_one_bin_whatever_the_binning(values, bins, binning):
+def test_every_score_is_in_exactly_one_bin_for_any_binning(values, bins, binning):
     edges = edges_of(values, bins=bins, binning=binning)
     counts = count_in_bins(values, np.ones(len(values)), edges)
     assert counts.sum() == len(values)
@@ -42,19 +42,19 @@ def test_every_score_is_in_one_bin_whatever_the_binning(values, bins, binning):
         assert counts[c] == inside.sum()
 
 
-def test_equal_width_follows_the_range_that_is_given():
+def test_equal_width_bins_cover_the_given_range():
     np.testing.assert_allclose(
         edges_of(np.array([400.0, 500]), bins=11, score_range=(300, 850)), np.arange(300, 851, 50)
     )
 
 
-def test_quantile_bins_hold_as_many_people_each():
+def test_quantile_bins_contain_equally_many_people():
     values = np.random.default_rng(0).permutation(1000).astype(float)
     counts = count_in_bins(values, np.ones(1000), edges_of(values, bins=4, binning="quantile"))
     assert abs(counts - 250).max() <= 1
 
 
-def test_quantiles_are_weighed():
+def test_quantiles_are_weighted():
     edges = make_edges(
         np.array([0.0, 1, 2, 3]),
         np.array([97.0, 1, 1, 1]),
@@ -62,17 +62,17 @@ def test_quantiles_are_weighed():
         binning="quantile",
         edges=None,
         score_range=None,
-        say=print,
+        add_note=print,
     )
     assert edges.tolist() == [0, 3]  # half of the people are at the lowest score already
 
 
-def test_fewer_bins_than_asked_for_are_told():
-    told = []
-    assert len(edges_of(np.array([1.0, 1, 1, 2]), bins=4, binning="quantile", say=told.append)) == 2
-    assert "1 quantile bins instead of 4" in told[0]
-    assert edges_of(np.array([7.0, 7]), say=told.append).tolist() == [7, 7]
-    assert "same score, 7" in told[1]
+def test_fewer_bins_than_requested_are_noted():
+    notes = []
+    assert len(edges_of(np.array([1.0, 1, 1, 2]), bins=4, binning="quantile", add_note=notes.append)) == 2
+    assert "1 quantile bins instead of 4" in notes[0]
+    assert edges_of(np.array([7.0, 7]), add_note=notes.append).tolist() == [7, 7]
+    assert "same score, 7" in notes[1]
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,19 @@ def test_fewer_bins_than_asked_for_are_told():
         ([1, np.nan], "finite"),
     ],
 )
-def test_wrong_edges_are_explained(edges, part):
+def test_wrong_edges_raise_an_error_that_names_the_rule(edges, part):
     with pytest.raises(ValueError, match=part):
         check_edges(edges)
 
 
-def test_wrong_options_are_explained():
+def test_wrong_options_raise_an_error_that_names_the_option():
     with pytest.raises(ValueError, match=r"Unknown binning 'quantiles'\. Did you mean 'quantile'"):
         edges_of(np.ones(3), binning="quantiles")
     with pytest.raises(ValueError, match="bins must be at least 1"):
         edges_of(np.ones(3), bins=0)
 
 
-def test_a_cumulative_table_is_spread_between_its_scores():
+def test_a_cumulative_table_is_spread_evenly_between_its_scores():
     scores, amounts = np.array([10.0, 20, 40]), np.array([1.0, 4, 2])
     # 1 at 10 itself, 4 evenly over 10..20, 2 evenly over 20..40
     np.testing.assert_allclose(spread_over_bins(scores, amounts, np.array([0.0, 15, 30, 40])), [3, 3, 1])

@@ -1,4 +1,4 @@
-"""Tables of people: what is read is what was written, and what is wrong is named with its row."""
+"""Tables of people: values survive a round trip, and errors name the row."""
 
 import csv
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bisimulator.people._csv import read_table, without_missing
+from bisimulator.people._csv import complete_rows, read_table
 
 words = st.text(
     st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\x85\u2028\u2029"),
@@ -38,7 +38,7 @@ records = st.lists(
     delimiter=st.sampled_from(",;\t|"),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
 )
-def test_what_is_written_is_read(folder, records, delimiter, encoding):
+def test_a_written_table_is_read_back(folder, records, delimiter, encoding):
     rows = [(group, repr(score), int(repaid)) for group, score, repaid in records]
     path = write(
         folder / "people.csv",
@@ -58,7 +58,7 @@ def test_what_is_written_is_read(folder, records, delimiter, encoding):
     bad=st.sampled_from(["abc", "1,5", "12 points", "1_000", "inf", "-3", "1e999"]),
     data=st.data(),
 )
-def test_a_score_that_is_none_is_named_with_its_line(folder, number, bad, data):
+def test_an_invalid_score_is_named_with_its_line(folder, number, bad, data):
     place = data.draw(st.integers(0, number - 1))
     cells = ["500"] * number
     cells[place] = bad
@@ -69,7 +69,7 @@ def test_a_score_that_is_none_is_named_with_its_line(folder, number, bad, data):
 
 
 @given(answer=words)
-def test_what_is_neither_yes_nor_no_is_refused(folder, answer):
+def test_an_answer_that_is_neither_yes_nor_no_is_refused(folder, answer):
     known = {"1", "1.0", "true", "t", "yes", "y", "0", "0.0", "false", "f", "no", "n"}
     path = write(folder / "people.csv", [NAMES, ("a", "1", "1"), ("a", "1", answer)])
     table = read_table(path, NAMES)
@@ -83,13 +83,13 @@ def test_what_is_neither_yes_nor_no_is_refused(folder, answer):
             table.flags("repaid")
 
 
-def test_many_wrong_rows_are_counted_and_the_first_three_named(tmp_path):
+def test_many_wrong_rows_are_counted_and_the_first_three_are_named(tmp_path):
     table = read_table(write(tmp_path / "p.csv", [NAMES, *[("a", "x", "1")] * 8]), NAMES)
     with pytest.raises(ValueError, match=r"on lines 2, 3, 4 and 5 more"):
         table.numbers("score", hint="")
 
 
-def test_lines_are_those_of_the_file_with_line_breaks_in_cells_and_empty_lines(tmp_path):
+def test_line_numbers_are_those_of_the_file_despite_line_breaks_in_cells_and_empty_lines(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text('group,score,repaid\n"a\nb",1,1\n\n,,\nc,bad,1\n', encoding="utf-8")
     with pytest.raises(ValueError, match="got 'bad' on line 6"):
@@ -117,7 +117,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("content", "parts"), FILES)
-def test_unreadable_files_are_explained(content, parts, tmp_path):
+def test_unreadable_files_raise_an_error_that_says_why(content, parts, tmp_path):
     (tmp_path / "p.csv").write_bytes(content)
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
         read_table(tmp_path / "p.csv", NAMES)
@@ -125,7 +125,7 @@ def test_unreadable_files_are_explained(content, parts, tmp_path):
         assert part in str(raised.value)
 
 
-def test_a_missing_file_a_folder_and_an_unknown_encoding(tmp_path):
+def test_a_missing_file_a_folder_and_an_unknown_encoding_are_refused(tmp_path):
     write(tmp_path / "people.csv", [NAMES, ("a", 1, 1)])
     for path, parts in (
         (tmp_path / "poeple.csv", "Did you mean 'people.csv'"),
@@ -138,20 +138,20 @@ def test_a_missing_file_a_folder_and_an_unknown_encoding(tmp_path):
         read_table(tmp_path / "people.csv", NAMES, encoding="klingon")
 
 
-def test_missing_values_are_refused_or_left_out_and_told(tmp_path):
+def test_missing_values_raise_an_error_or_are_dropped_with_a_note(tmp_path):
     rows = [NAMES, ("a", "1", "1"), ("", "2", "1"), ("b", "NA", "0"), ("b", "4", "")]
     table = read_table(write(tmp_path / "p.csv", rows), NAMES)
     with pytest.raises(ValueError, match=r"column 'group' is empty on line 3; .* missing='drop'"):
-        without_missing(table, ["group", "repaid"], ["score"], drop=False, say=print)
-    told = []
-    kept = without_missing(table, ["group", "repaid"], ["score"], drop=True, say=told.append)
-    assert kept.columns["score"] == ["1"]
-    assert kept.places == [2]
-    assert "3 of 4 rows were left out" in told[0]
+        complete_rows(table, ["group", "repaid"], ["score"], drop=False, add_note=print)
+    notes = []
+    complete = complete_rows(table, ["group", "repaid"], ["score"], drop=True, add_note=notes.append)
+    assert complete.columns["score"] == ["1"]
+    assert complete.row_numbers == [2]
+    assert "3 of 4 rows were dropped" in notes[0]
 
 
-def test_something_else_than_a_table_is_refused():
-    with pytest.raises(TypeError, match="got int where people were wanted"):
+def test_anything_but_a_table_is_refused():
+    with pytest.raises(TypeError, match="people must be a table, got int"):
         read_table(3, NAMES)
     with pytest.raises(ValueError, match=r"columns must be equally long, got {'group': 1, 'score': 2"):
         read_table({"group": ["a"], "score": [1, 2], "repaid": [1]}, NAMES)

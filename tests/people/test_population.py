@@ -1,6 +1,7 @@
-"""From people to the parameters of lending."""
+"""From records and tables of people to the parameters of lending."""
 
 import csv
+import dataclasses
 import json
 import warnings
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import bisimulator
 from bisimulator import Population
 from bisimulator.exact import chain
+from bisimulator.people._estimation_options import EstimationOptions, OptionKeywords
 
 COLUMNS = ["race", "score", "paid"]
 
@@ -37,7 +39,7 @@ def path(people, tmp_path):
 
 
 class Polars:
-    """As much of a polars frame as is used: `columns`, and series that are only iterable."""
+    """The part of a polars frame that is used: `columns`, and series that are only iterable."""
 
     def __init__(self, columns):
         self._columns = columns
@@ -60,32 +62,32 @@ def same(one, other):
 
 
 def test_people_are_counted_by_group_and_bin(people, path):
-    found = Population.from_csv(path, **NAMED, edges=(300, 500, 700, 850))
-    assert found.group_names == ("x", "y", "z")  # the largest first
+    population = Population.from_csv(path, **NAMED, edges=(300, 500, 700, 850))
+    assert population.group_names == ("x", "y", "z")  # the largest first
     race, score, paid = (np.array(people[name]) for name in COLUMNS)
-    for g, name in enumerate(found.group_names):
+    for g, name in enumerate(population.group_names):
         for c, (low, high) in enumerate([(300, 500), (500, 700), (700, 851)]):
             here = (race == name) & (score >= low) & (score < high)
-            assert found.people[g, c] == here.sum()
-            assert found.repaid[g, c] == paid[here].sum()
-    np.testing.assert_allclose(found.shares, [(race == name).mean() for name in found.group_names])
-    assert found.bin_labels == ["300-500", "500-700", "700-850"]
-    assert "x 3" in repr(found)
+            assert population.people[g, c] == here.sum()
+            assert population.repaid[g, c] == paid[here].sum()
+    np.testing.assert_allclose(population.shares, [(race == name).mean() for name in population.group_names])
+    assert population.bin_labels == ["300-500", "500-700", "700-850"]
+    assert "x 3" in repr(population)
 
 
-def test_files_frames_and_mappings_give_the_same(people, path):
+def test_files_frames_and_mappings_give_the_same_population(people, path):
     pandas = pytest.importorskip("pandas")
     from_file = Population.from_csv(path, **NAMED)
     for frame in (pandas.DataFrame(people), Polars(people), people):
         same(Population.from_frame(frame, **NAMED), from_file)
 
 
-def test_a_polars_frame(people, path):
+def test_a_polars_frame_gives_the_same_population(people, path):
     polars = pytest.importorskip("polars")
     same(Population.from_frame(polars.DataFrame(people), **NAMED), Population.from_csv(path, **NAMED))
 
 
-def test_defaults_instead_of_repayments(people):
+def test_defaults_can_be_given_instead_of_repayments(people):
     turned = people | {"paid": [1 - paid for paid in people["paid"]]}
     same(
         Population.from_frame(turned, group="race", defaulted="paid"), Population.from_frame(people, **NAMED)
@@ -114,7 +116,7 @@ def aggregated(people):
     return rows
 
 
-def test_a_table_of_the_same_people_gives_the_same(people):
+def test_a_table_of_the_same_people_gives_the_same_population(people):
     rows, records = aggregated(people), Population.from_frame(people, **NAMED)
     same(Population.from_table(rows, people="people", repayment_rate="rate"), records)
     same(Population.from_table(rows, people="group_people", share="share", default_rate="default"), records)
@@ -127,68 +129,70 @@ def test_a_table_of_the_same_people_gives_the_same(people):
     )  # within rows of few people
 
 
-def test_a_table_without_numbers_of_people(people):
-    found = Population.from_table(
+def test_a_table_without_numbers_of_people_assumes_equally_large_groups(people):
+    population = Population.from_table(
         aggregated(people), share="share", repayment_rate="rate", edges=(300, 600, 850)
     )
-    np.testing.assert_allclose(found.shares, 1 / 3)
-    assert "equally large" in found.notes[0]
-    np.testing.assert_allclose(found.repayment, found.repaid / found.people)
+    np.testing.assert_allclose(population.shares, 1 / 3)
+    assert "equally large" in population.notes[0]
+    np.testing.assert_allclose(population.repayment, population.repaid / population.people)
 
 
-def test_params_make_a_lending_environment_that_is_what_was_estimated(people):
-    found = Population.from_frame(people, **NAMED, bins=11, score_range=(300, 850))
-    env = found.make(score_up=found.bins_of(100), score_down=1, reward_default=-3, population=50, horizon=100)
+def test_the_environment_has_the_estimated_parameters(people):
+    population = Population.from_frame(people, **NAMED, bins=11, score_range=(300, 850))
+    env = population.make(
+        score_up=population.bins_of(100), score_down=1, reward_default=-3, population=50, horizon=100
+    )
     assert env.group_names == ("x", "y", "z")
     assert env.params.score_edges == tuple(np.linspace(300, 850, 12))
-    np.testing.assert_allclose(env.params.initial, found.initial, atol=1e-6)
-    np.testing.assert_allclose(env.params.repayment, found.repayment, atol=1e-6)
-    np.testing.assert_allclose(env.params.group_probs, found.shares, atol=1e-6)
+    np.testing.assert_allclose(env.params.initial, population.initial, atol=1e-6)
+    np.testing.assert_allclose(env.params.repayment, population.repayment, atol=1e-6)
+    np.testing.assert_allclose(env.params.group_probs, population.shares, atol=1e-6)
     assert env.params.omega.tolist() == [[2, 1]] * 3  # the bank sees true scores
-    json.dumps(found.params())  # as a job's settings
+    json.dumps(population.params())  # as a job's settings
     exact = chain.expect(env, np.ones((3, 11)))
     np.testing.assert_allclose(exact.applied.sum(), 100)
 
 
-def test_groups_may_be_chosen_and_ordered(people):
-    found = Population.from_frame(people, **NAMED, groups=("z", "x"))
-    assert found.group_names == ("z", "x")
-    assert "Left out: y." in found.notes
+def test_groups_can_be_chosen_and_ordered(people):
+    population = Population.from_frame(people, **NAMED, groups=("z", "x"))
+    assert population.group_names == ("z", "x")
+    assert "Left out: y." in population.notes
     race = np.array(people["race"])
     np.testing.assert_allclose(
-        found.shares, np.array([(race == n).sum() for n in "zx"]) / (race != "y").sum()
+        population.shares, np.array([(race == n).sum() for n in "zx"]) / (race != "y").sum()
     )
 
 
-def test_one_rate_for_all_groups(people):
+def test_all_groups_can_share_one_rate(people):
     rates = Population.from_frame(people, **NAMED, per_group=False).repayment
     np.testing.assert_array_equal(rates, np.tile(rates[0], (3, 1)))
 
 
-def test_moves_in_points_become_bins(people):
-    found = Population.from_frame(people, **NAMED, bins=22, score_range=(300, 850))
-    assert (found.bins_of(75), found.bins_of(150), found.bins_of(0)) == (3, 6, 0)
+def test_moves_in_points_are_converted_to_bins(people):
+    population = Population.from_frame(people, **NAMED, bins=22, score_range=(300, 850))
+    assert (population.bins_of(75), population.bins_of(150), population.bins_of(0)) == (3, 6, 0)
     with pytest.raises(ValueError, match=r"10 points are less than half a bin of 25.*at least 28 bins"):
-        found.bins_of(10)
+        population.bins_of(10)
     with pytest.raises(ValueError, match="the bins are 100 to 450 points wide"):
         Population.from_frame(people, **NAMED, edges=(300, 400, 850)).bins_of(75)
 
 
-def test_few_people_are_warned_of_with_their_number(people):
+def test_a_small_group_raises_a_warning_with_its_size(people):
     with pytest.warns(UserWarning, match="Group 'z' has 65 people, fewer than 100"):
-        found = Population.from_frame(people, **NAMED, fewest=100)
-    assert any("Group 'z' has" in note for note in found.notes)
+        population = Population.from_frame(people, **NAMED, fewest=100)
+    assert any("Group 'z' has" in note for note in population.notes)
 
 
-def test_what_is_odd_is_kept_and_noted():
+def test_unusual_data_are_used_and_noted():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         falling = Population.from_frame(
             {"group": ["a"] * 400, "score": [1, 2] * 200, "repaid": [1, 0] * 200}, bins=2
         )
         assert falling.repayment[0, 0] > falling.repayment[0, 1]
-        assert any("does not rise everywhere" in n and "Kept as it is" in n for n in falling.notes)
-        assert any("one group only" in note for note in falling.notes)
+        assert any("does not always rise" in n and "used as it is" in n for n in falling.notes)
+        assert any("only one group" in note for note in falling.notes)
         one = Population.from_frame({"group": ["a", "A"], "score": [5, 5], "repaid": [1, 0]})
         assert any("same score, 5" in note for note in one.notes)
         assert any("upper and lower case" in note for note in one.notes)
@@ -218,14 +222,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("keywords", "parts"), WRONG)
-def test_wrong_records_are_explained(keywords, parts, people):
+def test_wrong_records_raise_an_error_that_names_the_problem(keywords, parts, people):
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
         Population.from_frame(people, **NAMED | keywords)
     for part in parts:
         assert part in str(raised.value)
 
 
-def test_an_unknown_option_is_explained(people):
+def test_an_unknown_option_suggests_the_closest_one(people):
     with pytest.raises(TypeError, match=r"a population has no parameter 'bin'\. Did you mean 'bins'"):
         Population.from_frame(people, **NAMED, bin=3)
     with pytest.raises(TypeError, match=r"groups must be a sequence of names, got 'x'"):
@@ -265,7 +269,7 @@ WRONG_TABLES = [
 
 
 @pytest.mark.parametrize(("rows", "names", "parts"), WRONG_TABLES)
-def test_wrong_tables_are_explained(rows, names, parts):
+def test_wrong_tables_raise_an_error_that_names_the_problem(rows, names, parts):
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
         Population.from_table(rows, **names)
     for part in parts:
@@ -278,14 +282,26 @@ def test_wrong_tables_are_explained(rows, names, parts):
     st.sampled_from(["equal-width", "quantile"]),
     st.booleans(),
 )
-def test_any_people_make_parameters_that_lending_takes(people, bins, binning, per_group):
+def test_any_people_make_valid_parameters_of_lending(people, bins, binning, per_group):
     frame = dict(zip(("group", "score", "repaid"), zip(*people, strict=True), strict=True))
-    found = Population.from_frame(frame, bins=bins, binning=binning, per_group=per_group, fewest=0)
-    params = found.make(population=3, horizon=3).params
+    population = Population.from_frame(frame, bins=bins, binning=binning, per_group=per_group, fewest=0)
+    params = population.make(population=3, horizon=3).params
     assert params.num_groups == len({group for group, _, _ in people})
     assert np.isfinite(params.repayment).all()
-    assert found.people.sum() == len(people)
+    assert population.people.sum() == len(people)
 
 
-def test_it_is_a_public_name():
+def test_population_is_a_public_name():
     assert bisimulator.Population is Population
+
+
+def test_a_population_shows_itself_in_notebooks_with_escaped_names():
+    people = {"group": ["<a>", "b"] * 60, "score": [1, 2] * 60, "repaid": [1, 0] * 60}
+    page = Population.from_frame(people, bins=2)._repr_html_()
+    assert "<td>&lt;a&gt;</td><td>60</td><td>50.0%</td><td>100.0%</td>" in page
+    assert "<a>" not in page
+
+
+def test_the_keywords_for_type_checkers_are_the_options():
+    fields = {field.name for field in dataclasses.fields(EstimationOptions)}
+    assert fields == set(OptionKeywords.__annotations__)

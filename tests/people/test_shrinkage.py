@@ -1,11 +1,17 @@
-"""Rates of few people are drawn towards those of many."""
+"""Rates of few people are shrunk towards those of many."""
 
 import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import betabinom
 
-from bisimulator.people._shrinkage import WEIGHTS, drawn_towards, likeliest_weight, shrink, trend
+from bisimulator.people._shrinkage import (
+    WEIGHT_BOUNDS,
+    logistic_trend,
+    max_likelihood_weight,
+    shrink,
+    shrink_towards,
+)
 
 
 @pytest.fixture
@@ -13,24 +19,24 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_no_weight_leaves_rates_as_they_are_and_the_prior_where_there_is_nobody():
+def test_without_weight_rates_are_unchanged_and_empty_bins_get_the_prior():
     prior, people, repaid = np.array([0.5, 0.6, 0.7]), np.array([10.0, 0, 4]), np.array([9.0, 0, 0])
-    np.testing.assert_allclose(drawn_towards(prior, people, repaid, 0.0), [0.9, 0.6, 0.0])
-    np.testing.assert_allclose(drawn_towards(prior, people, repaid, 10.0), [14 / 20, 0.6, 7 / 14])
+    np.testing.assert_allclose(shrink_towards(prior, people, repaid, 0.0), [0.9, 0.6, 0.0])
+    np.testing.assert_allclose(shrink_towards(prior, people, repaid, 10.0), [14 / 20, 0.6, 7 / 14])
 
 
 @pytest.mark.parametrize("true_weight", [5.0, 40.0, 300.0])
-def test_the_weight_is_the_one_that_makes_the_counts_most_likely(true_weight, rng):
+def test_the_weight_maximises_the_likelihood_of_the_counts(true_weight, rng):
     prior, people = np.linspace(0.2, 0.9, 80), np.full(80, 60.0)
     repaid = betabinom.rvs(60, true_weight * prior, true_weight * (1 - prior), random_state=rng).astype(float)
-    found = likeliest_weight(prior, people, repaid)
+    weight = max_likelihood_weight(prior, people, repaid)
     grid = np.geomspace(1, 1e4, 4001)[:, None]
     likelihood = betabinom.logpmf(repaid, 60, grid * prior, grid * (1 - prior)).sum(1)
-    np.testing.assert_allclose(found, grid[likelihood.argmax(), 0], rtol=5e-3)
-    assert true_weight / 2 < found < 2 * true_weight
+    np.testing.assert_allclose(weight, grid[likelihood.argmax(), 0], rtol=5e-3)
+    assert true_weight / 2 < weight < 2 * true_weight
 
 
-def test_rates_that_do_not_differ_are_pooled_and_those_that_do_are_kept(rng):
+def test_equal_rates_are_pooled_and_different_rates_are_preserved(rng):
     people = np.array([[5000.0] * 8, [40.0] * 8])
     same = expit(np.linspace(-2, 3, 8))
     alike = rng.binomial(people.astype(int), same)
@@ -42,19 +48,19 @@ def test_rates_that_do_not_differ_are_pooled_and_those_that_do_are_kept(rng):
     np.testing.assert_allclose(rates[0], apart[0] / 5000, atol=0.01)
 
 
-def test_the_trend_solves_the_likelihoods_equations_and_exists_for_any_counts():
+def test_the_trend_solves_the_likelihood_equations_and_exists_for_any_counts():
     people = np.array([50.0, 80, 120, 90, 30])
     repaid = np.array([5.0, 20, 70, 70, 28])
-    curve = trend(people, repaid)
+    curve = logistic_trend(people, repaid)
     place = np.linspace(-1, 1, 5)
     for slope in ((people * curve - repaid).sum(), (place * (people * curve - repaid)).sum()):
         assert abs(slope) < 0.1  # as little as the ridge allows
     for repaid in (np.zeros(5), people, np.array([0, 0, 0, 90.0, 30])):
-        curve = trend(people, repaid)
+        curve = logistic_trend(people, repaid)
         assert np.isfinite(curve).all()
         assert (curve >= 0).all()
         assert (curve <= 1).all()
-    assert trend(np.array([10.0]), np.array([7.0]))[0] == pytest.approx(0.7, abs=0.02)
+    assert logistic_trend(np.array([10.0]), np.array([7.0]))[0] == pytest.approx(0.7, abs=0.02)
 
 
 def test_a_bin_without_people_follows_the_trend():
@@ -65,12 +71,12 @@ def test_a_bin_without_people_follows_the_trend():
     np.testing.assert_allclose(rates[0, 2], pooled[2])
 
 
-def test_the_weight_stays_within_its_limits():
-    # far more alike than chance allows, and far less
-    assert likeliest_weight(np.full(50, 0.5), np.full(50, 100.0), np.full(50, 50.0)) == pytest.approx(
-        WEIGHTS[1], rel=0.1
+def test_the_weight_stays_within_its_bounds():
+    # rates that are far more alike than chance allows, and far less
+    assert max_likelihood_weight(np.full(50, 0.5), np.full(50, 100.0), np.full(50, 50.0)) == pytest.approx(
+        WEIGHT_BOUNDS[1], rel=0.1
     )
     extreme = np.tile([0.0, 100.0], 25)
-    assert likeliest_weight(np.full(50, 0.5), np.full(50, 100.0), extreme) == pytest.approx(
-        WEIGHTS[0], rel=0.1
+    assert max_likelihood_weight(np.full(50, 0.5), np.full(50, 100.0), extreme) == pytest.approx(
+        WEIGHT_BOUNDS[0], rel=0.1
     )

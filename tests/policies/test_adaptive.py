@@ -114,7 +114,7 @@ def test_only_outcomes_of_the_accepted_are_remembered():
     decisions = jax.tree.map(lambda x: x, decisions)
     decisions = type(decisions)(**{**vars(decisions), "action": half})
     zero = jnp.zeros((2, 7))
-    memory = remember(Memory(zero, zero, zero), decisions)
+    memory = remember(Memory(zero, zero, zero), decisions, LENDING.scenario)
     assert memory.applied.sum() == 70
     assert memory.accepted.sum() == 35
     assert memory.qualified.sum() == (decisions.qualified & (half == 1)).sum()

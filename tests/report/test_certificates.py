@@ -59,7 +59,7 @@ def test_of_many_groups_a_narrow_terminal_shows_the_lowest_and_the_highest():
     lines = console.file.getvalue().splitlines()
     head, first = next((line, after) for line, after in pairwise(lines) if "gap" in line)
     assert "lowest group highest group" in " ".join(head.split())
-    values = found.views[next(iter(found.views))].values
+    values = found.entries[next(iter(found.entries))].values
     assert f"{values.min():.2f} " in first
     assert f"{values.max():.2f} " in first
 

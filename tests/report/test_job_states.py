@@ -11,7 +11,7 @@ from bisimulator.report._job_states import Board, clock
 from bisimulator.solvers.trainer import Progress
 
 SPECS = [make_spec("lending", method, seeds=2) for method in ("ppo", "ppo", "dqn", "accept-all")]
-HALF = Progress(5, 10, 500, 1000.0, 5.5, (0.25, 0.75), 0.125)
+HALF = Progress(5, 10, 500, 1000.0, 5.5, (0.25, 0.75), {"loss": 0.125})
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ def test_the_target_network_follows_every_few_updates():
     training = trainer.init(env, solver, SEEDS)[0]
     kept = np.asarray(training.theta.target.weights[0])
     for update in range(1, 12):
-        training, _ = trainer._advance(solver, env.scenario, env.params, training, 1)
+        training, _, _ = trainer._advance(solver, env.scenario, env.params, training, 1)
         target = np.asarray(training.theta.target.weights[0])
         if update % CONFIG.target_every == 0:
             np.testing.assert_array_equal(target, training.theta.q.weights[0])

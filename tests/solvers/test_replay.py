@@ -14,7 +14,7 @@ def transitions(numbers):
     """Transitions that can be told apart: every field holds the number."""
     x = jnp.asarray(numbers, jnp.float32)
     obs, whole, flag = jnp.tile(x[:, None], (1, SIZE)), x.astype(jnp.int32), x % 2 == 1
-    return Transitions(obs, whole, x, obs + 0.5, flag, ~flag, whole, flag, obs + 0.25)
+    return Transitions(obs, whole, whole > 0, x, obs + 0.5, flag, ~flag, whole, flag, obs + 0.25)
 
 
 def pushed(batches):

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+import jax
 import numpy as np
+from jaxtyping import PyTree
+from numpy.typing import ArrayLike
 
 
-def map_arrays(function: Callable[[Any], Any], nest: Any) -> Any:
-    if isinstance(nest, dict):
-        return {key: map_arrays(function, value) for key, value in nest.items()}
-    if isinstance(nest, tuple):
-        return tuple(map_arrays(function, value) for value in nest)
-    return function(nest)
+def copy_arrays(observation: PyTree[ArrayLike]) -> PyTree[np.ndarray]:
+    return _map(np.array, observation)
 
 
-def copied(nest: Any) -> Any:
-    return map_arrays(np.array, nest)
-
-
-def batch_of_one(nest: Any) -> Any:
+def add_batch_axis(observation: PyTree[ArrayLike]) -> PyTree[np.ndarray]:
     """One observation as a batch of one."""
-    return map_arrays(lambda x: np.asarray(x)[None], nest)
+    return _map(lambda x: np.asarray(x)[None], observation)
 
 
-def stacked(nests: Sequence[Any], join: Callable[[list[Any]], Any] = np.stack) -> Any:
-    """Single observations as a batch; with `np.concatenate`, batches as one batch."""
-    first = nests[0]
-    if isinstance(first, dict):
-        return {key: stacked([nest[key] for nest in nests], join) for key in first}
-    if isinstance(first, tuple):
-        return tuple(stacked(list(parts), join) for parts in zip(*nests, strict=True))
-    return join([np.asarray(nest) for nest in nests])
+def stack(observations: Sequence[PyTree[ArrayLike]]) -> PyTree[np.ndarray]:
+    """Single observations as one batch."""
+    return _map(lambda *arrays: np.stack(arrays), *observations)
+
+
+def concatenate(batches: Sequence[PyTree[ArrayLike]]) -> PyTree[np.ndarray]:
+    """Batches of observations as one batch."""
+    return _map(lambda *arrays: np.concatenate(arrays), *batches)
+
+
+def _map(function: Callable[..., np.ndarray], *observations: PyTree[ArrayLike]) -> PyTree[np.ndarray]:
+    return jax.tree.map(function, *observations, is_leaf=lambda x: not isinstance(x, dict | tuple))

@@ -1,67 +1,114 @@
-"""`check_group_env`: does an environment follow the convention of `adapters.groups`, and if not, what is the fix?"""
+"""`check_group_env`: does an environment follow the convention of `adapters.group_info`, and if not, how to fix it?"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import html
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
 import gymnasium
 import numpy as np
+from gymnasium.core import ActType, ObsType
 from gymnasium.vector import VectorEnv
+from numpy.typing import ArrayLike, NDArray
 
 from bisimulator.adapters._encoding import Encoding, Score
-from bisimulator.adapters.group_info import missing_group, offered
+from bisimulator.adapters.group_info import Bounds, Info, env_attribute, missing_group
 from bisimulator.errors import check_int
 
-_USUAL_REWARD = (0.05, 20.0)
+_USUAL_REWARD_SD = (0.05, 20.0)
+
+T = TypeVar("T")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class GroupEnvCheck:
-    """What was found. `notes` are no errors: the Bisimulator works, but with less than it could have."""
+    """What `check_group_env` saw. `notes` are no errors: the Bisimulator works, but with less than it could have."""
 
     num_groups: int
-    decisions: tuple[int, ...]  # how many of the tried ones were about each group
+    decisions: tuple[int, ...]  # how many of the tried decisions were about each group
     has_qualified: bool
     has_next_self: bool
     has_observation_params: bool
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
-        tried = ", ".join(f"{n} of group {g}" for g, n in enumerate(self.decisions))
-        parts = {
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The result as names and values."""
+        decisions = ", ".join(f"{n} of group {g}" for g, n in enumerate(self.decisions))
+        optional = {
             "qualified": self.has_qualified,
             "next_self_observation": self.has_next_self,
             "settable observation parameters": self.has_observation_params,
         }
-        lines = [f"{self.num_groups} groups; decisions tried: {tried}"]
-        lines += [f"{name}: {'yes' if there else 'no'}" for name, there in parts.items()]
-        return "\n".join(lines + [f"note: {note}" for note in self.notes])
+        return [
+            ("groups", str(self.num_groups)),
+            ("decisions tried", decisions),
+            *((name, "yes" if present else "no") for name, present in optional.items()),
+            *(("note", note) for note in self.notes),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self.rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(num_groups={self.num_groups}, decisions={self.decisions}, "
+            f"notes={len(self.notes)})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self.rows
+        )
+        return f"<table>{rows}</table>"
 
 
 def check_group_env(
-    env: gymnasium.Env[Any, Any], *, steps: int = 300, seed: int = 0, score: Score = None, reject: Any = None
+    env: gymnasium.Env[ObsType, ActType],
+    *,
+    steps: int = 300,
+    seed: int = 0,
+    score: Score = None,
+    reject: ArrayLike | None = None,
 ) -> GroupEnvCheck:
-    """Try `steps` random decisions. Raises a ValueError that names everything that is missing, each with its fix.
+    """Check that an environment names groups, by trying random decisions.
 
-    `score` and `reject` as they will be passed to the Bisimulator. Gymnasium's own rules are checked by
-    `gymnasium.utils.env_checker.check_env`.
+    Gymnasium's own rules are checked by `gymnasium.utils.env_checker.check_env`.
+
+    Args:
+        env: a single environment.
+        steps: how many decisions to try.
+        seed: of the environment and of the actions.
+        score: as it will be passed to the Bisimulator.
+        reject: as it will be passed to the Bisimulator.
+
+    Returns:
+        What the environment offers, with notes about what could be better.
+
+    Raises:
+        ValueError: with everything that is missing, and how to fix each.
+
+    Example:
+        >>> check_group_env(gymnasium.make("bisimulator/Lending-v0"))
+        GroupEnvCheck(num_groups=2, decisions=(156, 144), notes=0)
     """
     if isinstance(env, VectorEnv):
         raise ValueError(
-            "check_group_env takes one environment, got a vector of them; pass one of its copies"
+            "env must be a single environment, got a vector environment; pass MyEnv(), for example"
         )
     check_int("steps", steps, min=1)
     problems = _Problems()
-    number = problems.catch(lambda: _num_groups(env))
-    problems.catch(
+    number = problems.collect(lambda: _num_groups(env))
+    problems.collect(
         lambda: Encoding(env.observation_space, env.action_space, number or 2, score=score, reject=reject)
     )
-    infos, rewards = _try(env, steps, seed)
-    groups = problems.catch(lambda: _groups(infos, number)) or []
-    has_next = problems.catch(lambda: _next_self(infos, env.observation_space)) or False
-    has_params = problems.catch(lambda: _observation_params(env, number)) or False
-    problems.report()
+    infos, rewards = _try_decisions(env, steps, seed)
+    groups = problems.collect(lambda: _groups(infos, number)) or []
+    has_next = problems.collect(lambda: _has_next_self(infos, env.observation_space)) or False
+    has_params = problems.collect(lambda: _has_observation_params(env, number)) or False
+    problems.raise_all()
     assert number is not None
     counts = np.bincount(groups, minlength=number)
     qualified = all("qualified" in info for info in infos)
@@ -70,34 +117,36 @@ def check_group_env(
 
 
 class _Problems:
-    """Collects what is wrong, so that everything is told at once."""
+    """Collects errors, so that all of them are reported at once."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.messages: list[str] = []
 
-    def catch(self, check: Any) -> Any:
+    def collect(self, check: Callable[[], T]) -> T | None:
         try:
             return check()
         except ValueError as error:
-            self.found.append(str(error))
+            self.messages.append(str(error))
             return None
 
-    def report(self) -> None:
-        if self.found:
-            raise ValueError("\n".join(f"- {problem}" for problem in self.found))
+    def raise_all(self) -> None:
+        if self.messages:
+            raise ValueError("\n".join(f"- {message}" for message in self.messages))
 
 
-def _num_groups(env: Any) -> int:
-    number = offered(env, "num_groups")
+def _num_groups(env: gymnasium.Env[ObsType, ActType]) -> int:
+    number = env_attribute(env, "num_groups")
     if number is None:
         raise ValueError(
-            "the environment has no attribute num_groups; set self.num_groups in its __init__, or wrap it: "
-            "WithGroups(env, group=lambda observation: ..., num_groups=2)"
+            "the environment has no attribute num_groups; set self.num_groups = 2, for example, in its __init__, "
+            "or wrap it: WithGroups(env, group=lambda observation: ..., num_groups=2)"
         )
     return check_int("num_groups", number, min=2)
 
 
-def _try(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> tuple[list[dict[str, Any]], list[float]]:
+def _try_decisions(
+    env: gymnasium.Env[ObsType, ActType], steps: int, seed: int
+) -> tuple[list[Info], list[float]]:
     """The infos and rewards of random decisions."""
     infos, rewards = [], []
     env.action_space.seed(seed)
@@ -111,20 +160,20 @@ def _try(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> tuple[list[dict
     return infos, rewards
 
 
-def _groups(infos: list[dict[str, Any]], number: int | None) -> list[int]:
+def _groups(infos: Sequence[Info], number: int | None) -> list[int]:
     without = sum("group" not in info for info in infos)
     if without == len(infos):
         raise missing_group()
     if without:
         raise ValueError(
-            f"info has no 'group' in {without} of {len(infos)} steps; every decision is about somebody, so set it "
-            "always, or to -1 where nobody was decided on"
+            f"info has no 'group' in {without} of {len(infos)} steps; set info['group'] in every step, "
+            "to -1 if nobody was decided on"
         )
     for info in infos:
         group = info["group"]
         if np.ndim(group) or np.asarray(group).dtype.kind not in "iu":
             raise ValueError(
-                f"info['group'] must be a whole number, got {group!r}; count groups from 0 and map names to numbers"
+                f"info['group'] must be a whole number, got {group!r}; count groups from 0, as in info['group'] = 0"
             )
         if number is not None and not -1 <= int(group) < number:
             raise ValueError(
@@ -133,64 +182,74 @@ def _groups(infos: list[dict[str, Any]], number: int | None) -> list[int]:
     return [int(info["group"]) for info in infos if int(info["group"]) >= 0]
 
 
-def _next_self(infos: list[dict[str, Any]], space: gymnasium.Space[Any]) -> bool:
+def _has_next_self(infos: Sequence[Info], space: gymnasium.Space[object]) -> bool:
     if not all("next_self_observation" in info for info in infos):
         return False
     for info in infos:
         if not space.contains(info["next_self_observation"]):
             raise ValueError(
                 f"info['next_self_observation'] must be an observation ({space}), got "
-                f"{info['next_self_observation']!r}; give what the same person looks like after the decision"
+                f"{info['next_self_observation']!r}; set it to the observation of the same person after the decision"
             )
     return True
 
 
-def _observation_params(env: Any, number: int | None) -> bool:
+def _has_observation_params(env: gymnasium.Env[ObsType, ActType], number: int | None) -> bool:
     names = ("observation_params", "observation_params_bounds", "set_observation_params")
-    there = [offered(env, name) is not None for name in names]
-    if not any(there):
+    attributes = {name: env_attribute(env, name) for name in names}
+    missing = [name for name in names if attributes[name] is None]
+    if len(missing) == len(names):
         return False
-    if not all(there):
-        missing = ", ".join(name for name, found in zip(names, there, strict=True) if not found)
+    if missing:
         raise ValueError(
-            f"observation parameters need all of {', '.join(names)}; {missing} is missing: add it, or remove the others"
+            f"observation parameters need all of {', '.join(names)}; {', '.join(missing)} is missing: "
+            "add it, or remove the others"
         )
-    before = np.array(offered(env, "observation_params"), float)
+    before = np.array(attributes["observation_params"], float)
     if number is not None and (before.ndim == 0 or before.shape[0] != number):
         raise ValueError(
-            f"observation_params must have a row for each of {number} groups, got shape {before.shape}; "
-            "make it (groups, parameters)"
+            f"observation_params must have one row for each of {number} groups, got shape {before.shape}; "
+            f"pass np.zeros(({number}, 1)), for example"
         )
-    low, high = (np.broadcast_to(x, before.shape) for x in offered(env, "observation_params_bounds"))
+    bounds = cast("Bounds", attributes["observation_params_bounds"])
+    low, high = (np.broadcast_to(x, before.shape) for x in bounds)
     if not ((low <= before) & (before <= high)).all():
         raise ValueError(
             f"observation_params must lie within observation_params_bounds, got {before.tolist()} for "
             f"{low.tolist()} to {high.tolist()}; widen the bounds"
         )
-    other = (low + high) / 2
-    offered(env, "set_observation_params")(other)
-    after = np.array(offered(env, "observation_params"), float)
-    offered(env, "set_observation_params")(before)
-    if not np.allclose(after, other, rtol=1e-4, atol=1e-6):
-        raise ValueError(
-            f"set_observation_params({other.tolist()}) left observation_params at {after.tolist()}; store what is set"
-        )
+    _check_setter(env, before, (low + high) / 2)
     return True
 
 
+def _check_setter(
+    env: gymnasium.Env[ObsType, ActType], before: NDArray[np.float64], other: NDArray[np.float64]
+) -> None:
+    """Set other observation parameters, read them, and set the old ones again."""
+    set_params = cast("Callable[[ArrayLike], None]", env_attribute(env, "set_observation_params"))
+    set_params(other)
+    after = np.array(env_attribute(env, "observation_params"), float)
+    set_params(before)
+    if not np.allclose(after, other, rtol=1e-4, atol=1e-6):
+        raise ValueError(
+            f"set_observation_params(values) must change observation_params to {other.tolist()}, got {after.tolist()}; "
+            "store the values, as in self.observation_params = np.array(values)"
+        )
+
+
 def _notes(
-    counts: np.ndarray, rewards: list[float], qualified: bool, has_next: bool, has_params: bool
+    counts: NDArray[np.intp], rewards: Sequence[float], qualified: bool, has_next: bool, has_params: bool
 ) -> tuple[str, ...]:
     notes = []
     for group in np.flatnonzero(counts == 0):
         notes.append(
-            f"group {group} did not appear in {counts.sum()} decisions; it cannot be compared while it does not"
+            f"group {group} did not appear in {counts.sum()} decisions; a group can only be compared if it appears"
         )
-    size = float(np.std(rewards))
-    if not _USUAL_REWARD[0] <= size <= _USUAL_REWARD[1]:
+    sd = float(np.std(rewards))
+    if not _USUAL_REWARD_SD[0] <= sd <= _USUAL_REWARD_SD[1]:
         notes.append(
-            f"rewards vary by {size:.3g}; the correction learns best where that is about 1: scale them, "
-            "as with gymnasium.wrappers.TransformReward"
+            f"the standard deviation of rewards is {sd:.3g}; the correction learns best if it is about 1: scale them, "
+            "for example with gymnasium.wrappers.TransformReward"
         )
     if not qualified:
         notes.append("without info['qualified'] there is no recall; approval rates can still be compared")

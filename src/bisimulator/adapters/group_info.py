@@ -1,117 +1,160 @@
-"""The convention by which an environment tells of groups, and helpers that make any environment follow it.
+"""The convention by which an environment names groups, and helpers that make any environment follow it.
 
-`info` of a step speaks of the person who was decided on: `group` (from 0), and where the environment knows them
-`qualified` and `next_self_observation` (the same person after the decision). `num_groups` is an attribute of the
-environment. Optionally it lets its observation parameters be set: see `AdjustableEnv`.
+`info` of a step is about the person who was decided on: `group` (from 0) and, if the environment knows them,
+`qualified` and `next_self_observation` (the same person after the decision). The environment has an attribute
+`num_groups`. Optionally its observation parameters can be set: see `AdjustableEnv`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, SupportsFloat, TypeAlias, cast, runtime_checkable
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import VectorWrapper
-from numpy.typing import NDArray
+from gymnasium.core import ActType, ObsType
+from gymnasium.vector import VectorEnv, VectorWrapper
+from numpy.typing import ArrayLike, NDArray
 
 from bisimulator.errors import check_int
 
+Info: TypeAlias = dict[str, Any]  # Gymnasium's own type
+Bounds: TypeAlias = tuple[ArrayLike, ArrayLike]
+AttributeLookup: TypeAlias = Callable[[str], object]  # the attribute of an environment; None if it has none
+
 
 class GroupEnv(Protocol):
-    """What the Bisimulator needs of an environment beside Gymnasium's own interface: this, and `info["group"]`."""
+    """What the Bisimulator needs from an environment in addition to Gymnasium's interface: this and `info["group"]`."""
 
     num_groups: int
 
 
 @runtime_checkable
 class AdjustableEnv(Protocol):
-    """What an environment offers that lets its observation dynamics be learned."""
+    """What an environment offers if its observation dynamics can be learned."""
 
     num_groups: int
 
     @property
-    def observation_params(self) -> NDArray[Any]:
-        """omega: by what the groups' observations are changed, a row a group."""
+    def observation_params(self) -> NDArray[np.floating[Any]]:
+        """omega: what may change about what is observed, one row per group."""
 
     @property
-    def observation_params_bounds(self) -> tuple[Any, Any]:
-        """The least and the most that each may be, as numbers or arrays of the shape of omega."""
+    def observation_params_bounds(self) -> Bounds:
+        """The minimum and the maximum of omega, as numbers or as arrays of its shape."""
 
-    def set_observation_params(self, values: Any) -> None:
-        """Put omega in force from the next observation on."""
+    def set_observation_params(self, values: ArrayLike) -> None:
+        """Use this omega from the next observation on."""
 
 
-class WithGroups(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An existing environment with the convention's `info`, without a change to it.
+class WithGroups(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType]):
+    """Adds groups to an existing environment, from functions of its observations.
 
     Args:
-      group: the group of the person whom this observation shows.
-      num_groups: how many groups there are.
-      next_self: the same person after the decision, from (observation, action, next observation, info). Where every
-        observation shows the same person that is `lambda before, action, after, info: after`.
-      qualified: whether accepting that person would have been right, from the same four.
+        env: the environment.
+        group: the group of the person whom an observation shows, from 0.
+        num_groups: how many groups there are, at least 2.
+        next_self: the same person after the decision, from (observation, action, next observation, info). If every
+            observation shows the same person: `lambda before, action, after, info: after`.
+        qualified: whether accepting the person would have been right, from the same four.
+
+    Raises:
+        ValueError: if `num_groups` is not a whole number of at least 2.
+
+    Example:
+        >>> env = WithGroups(gymnasium.make("CartPole-v1"), group=lambda obs: int(obs[0] > 0), num_groups=2)
+        >>> obs, info = env.reset(seed=0)
+        >>> env.step(1)[4]["group"]
+        1
     """
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
-        group: Callable[[Any], int],
+        env: gymnasium.Env[ObsType, ActType],
+        group: Callable[[ObsType], int],
         num_groups: int,
         *,
-        next_self: Callable[[Any, Any, Any, dict[str, Any]], Any] | None = None,
-        qualified: Callable[[Any, Any, Any, dict[str, Any]], bool] | None = None,
-    ):
+        next_self: Callable[[ObsType, ActType, ObsType, Info], ObsType] | None = None,
+        qualified: Callable[[ObsType, ActType, ObsType, Info], bool] | None = None,
+    ) -> None:
         super().__init__(env)
         self.num_groups = check_int("num_groups", num_groups, min=2)
         self._group, self._next_self, self._qualified = group, next_self, qualified
-        self._before: Any = None
+        self._obs: ObsType | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        self._before, info = self.env.reset(seed=seed, options=options)
-        return self._before, info
+    ) -> tuple[ObsType, Info]:
+        obs, info = self.env.reset(seed=seed, options=options)
+        self._obs = obs
+        return obs, info
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        before = self._before
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
+        before = cast("ObsType", self._obs)  # a step before reset() is the environment's to refuse
         after, reward, terminated, truncated, info = self.env.step(action)
         info = {**info, "group": int(self._group(before))}
         if self._next_self is not None:
             info["next_self_observation"] = self._next_self(before, action, after, info)
         if self._qualified is not None:
             info["qualified"] = bool(self._qualified(before, action, after, info))
-        self._before = after
+        self._obs = after
         return after, reward, terminated, truncated, info
 
 
-def offered(env: Any, name: str, default: Any = None) -> Any:
-    """An attribute of an environment, whatever is wrapped around it; of a vector environment, its first copy's."""
+class GroupSpec(NamedTuple):
+    """What an environment says about its groups."""
+
+    num_groups: int
+    group_entries: Sequence[int]  # entries of the flattened observation that encode the group
+    omega: ArrayLike | None  # None if it cannot be set
+    bounds: Bounds
+
+
+def group_spec(attribute: AttributeLookup, num_groups: int | None) -> GroupSpec:
+    """What an environment says about its groups; `num_groups` is the user's, if given."""
+    number = attribute("num_groups") if num_groups is None else num_groups
+    if number is None:
+        raise ValueError(
+            "the environment does not say how many groups there are: it has no attribute num_groups; "
+            "pass num_groups=2, for example, or wrap the environment: WithGroups(env, group=..., num_groups=2)"
+        )
+    entries = cast("Sequence[int] | None", attribute("group_entries"))
+    omega = cast("ArrayLike | None", attribute("observation_params"))
+    bounds = (0.0, 0.0) if omega is None else attribute("observation_params_bounds")
+    return GroupSpec(check_int("num_groups", number, min=2), entries or (), omega, cast("Bounds", bounds))
+
+
+def env_attribute(
+    env: gymnasium.Env[ObsType, ActType] | VectorEnv[ObsType, ActType, Any], name: str
+) -> object:
+    """An attribute of an environment inside any wrappers; of a vector environment, its first environment's.
+
+    None if it has no such attribute.
+    """
     if isinstance(env, gymnasium.Env):
-        return env.get_wrapper_attr(name) if env.has_wrapper_attr(name) else default
+        return env.get_wrapper_attr(name) if env.has_wrapper_attr(name) else None
     while isinstance(env, VectorWrapper) and not hasattr(env, name):
         env = env.env
     if hasattr(env, name):
-        return getattr(env, name)
-    copies = getattr(env, "envs", None)
-    return offered(copies[0], name, default) if copies else default
+        return cast("object", getattr(env, name))
+    envs = getattr(env, "envs", None)  # of a SyncVectorEnv
+    return env_attribute(envs[0], name) if envs else None
 
 
-def groups_of(info: dict[str, Any], number: int) -> NDArray[np.int64]:
-    """Each copy's group in a vector environment's `info`; -1 where nobody was decided on."""
-    group = np.full(number, -1, np.int64)
-    for source in (
-        info,
-        info.get("final_info"),
-    ):  # a SameStep environment tells of an episode's last step there
+def groups_of(info: Info, num_envs: int) -> NDArray[np.int64]:
+    """The group of each decision in a vector environment's `info`; -1 if nobody was decided on."""
+    group = np.full(num_envs, -1, np.int64)
+    # the last step of an episode is in `final_info` if the environment resets in the same step
+    for source in (info, info.get("final_info")):
         if isinstance(source, dict) and "group" in source:
-            present = np.asarray(source.get("_group", np.ones(number, bool)))
+            present = np.asarray(source.get("_group", np.ones(num_envs, bool)))
             group = np.where(present, np.asarray(source["group"], np.int64), group)
     return group
 
 
 def missing_group() -> ValueError:
     return ValueError(
-        "info has no 'group', so nobody knows whom the decision was about; let the environment put the group of the "
-        "person decided on into info['group'], or wrap it: WithGroups(env, group=lambda observation: ..., num_groups=2)"
+        "info has no 'group', so it is unknown whom the decision was about; set info['group'] = 0, for example, to the "
+        "group of the person decided on, or wrap the environment: "
+        "WithGroups(env, group=lambda observation: ..., num_groups=2)"
     )

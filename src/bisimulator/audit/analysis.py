@@ -19,7 +19,7 @@ from bisimulator.evaluation.certify import Estimate, acceptance, certify
 from bisimulator.exact.certificate import Certificate
 from bisimulator.exact.chain import expect, person_chain
 from bisimulator.exact.frontier import Frontier, frontier
-from bisimulator.report.rule_tables import rule_policy
+from bisimulator.policies.rules import rule_policy
 
 Array = NDArray[np.float64]
 

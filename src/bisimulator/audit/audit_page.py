@@ -12,7 +12,7 @@ from bisimulator.audit.analysis import Audit, Row
 from bisimulator.evaluation.certify import Estimate
 from bisimulator.exact.certificate import HORIZONS, SIGNALS
 from bisimulator.report.report_page import made_with
-from bisimulator.report.rule_tables import number
+from bisimulator.report.text import number
 
 # of each group: what it is called on the page and, shorter, on the terminal
 GROUP_COLUMNS = {
@@ -81,7 +81,7 @@ def certificate_rows(found: Audit) -> dict[str, list[tuple[str, list[str]]]]:
     rows: dict[str, list[tuple[str, list[str]]]] = {}
     for horizon in ("episode", "discounted"):
         for signal in ("loans", "repaid", "reward"):
-            view = found.certificate.views.get((signal, horizon))
+            view = found.certificate.entries.get((signal, horizon))
             if view is not None:
                 cells = [
                     *(number(float(value)) for value in view.values),

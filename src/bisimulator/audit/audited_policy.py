@@ -18,7 +18,7 @@ from bisimulator import policies, registry
 from bisimulator.core import Env
 from bisimulator.errors import did_you_mean
 from bisimulator.people._bins import nearest_edge
-from bisimulator.report.rule_tables import rule_policy
+from bisimulator.policies.rules import rule_policy
 
 OTHERS = "others"  # in thresholds: every group that is not named
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from bisimulator.audit.analysis import Audit
 from bisimulator.evaluation.certify import Estimate
-from bisimulator.exact.certificate import View
+from bisimulator.exact.certificate import CertificateEntry
 from bisimulator.report.certificates import score_names
 
 FOUR_FIFTHS = 0.8  # of the highest acceptance rate: a rule of thumb for adverse impact
@@ -109,7 +109,7 @@ def certificate_words(found: Audit) -> list[str]:
             f"group {found.names[found.certificate.groups[1]]}: by {found.certificate.gap:.3g}, 95% interval "
             f"{found.certificate.interval[0]:.3g} to {found.certificate.interval[1]:.3g}.",
         ]
-    view = found.certificate.view("loans", "episode")
+    view = found.certificate.entry("loans", "episode")
     if len(view.values) == 1:
         return [view.explanation]
     g, h = view.groups
@@ -123,7 +123,7 @@ def certificate_words(found: Audit) -> list[str]:
     ]
 
 
-def _bound_words(found: Audit, view: View) -> list[str]:
+def _bound_words(found: Audit, view: CertificateEntry) -> list[str]:
     if np.isnan(view.bound):
         return [view.explanation]
     g, h = (found.names[group] for group in view.groups)

@@ -1,1 +1,1 @@
-"""The Bisimulator's losses as pure functions on arrays of decisions, for any solver."""
+"""The losses of the Bisimulator as pure functions of arrays, for any solver."""

@@ -1,6 +1,6 @@
-"""Quantile matching: whom of one group to compare with whom of another.
+"""Quantile matching: which people of different groups are compared.
 
-Groups' scores may hardly overlap, so people are compared by their place within their own group: the lowest quarter
+The scores of groups may hardly overlap, so people are compared by their rank within their own group: the lowest quarter
 with the lowest quarter, and so on (paper, section 4 and appendix "Hyperparameters").
 """
 
@@ -9,23 +9,22 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 
 class Matching(eqx.Module):
-    """Which bin each decision falls into, and how full the bins are.
+    """The bin of each decision, and the number of decisions in each bin.
 
-    Bins are (cells, groups, quantiles): decisions of different groups in the same cell and quantile are compared.
-    A cell is an action, or there is one cell when decisions are matched whatever the action was.
+    Bins are (cells, groups, quantiles): decisions on different groups in the same cell and quantile are compared.
+    A cell is an action, or there is one cell for all actions.
     """
 
-    place: Int[
-        Array, "B"
-    ]  # index into the flattened bins; the number of bins for a decision that is left out
+    place: Int[Array, "B"]  # index into the flattened bins; the number of bins if the decision is left out
     count: Float[Array, "A G Q"]
 
     def mean(self, values: Float[Array, "B *F"]) -> Float[Array, "A G Q *F"]:
-        """Mean of the values in each bin; 0 where the bin is empty (`present` tells)."""
+        """Mean of the values in each bin; 0 in an empty bin (see `present`)."""
         shape = self.count.shape
         sums = jnp.zeros((self.count.size, *values.shape[1:])).at[self.place].add(values, mode="drop")
         sums = sums.reshape(*shape, *values.shape[1:])
@@ -48,9 +47,9 @@ def match_quantiles(
     quantiles: int = 4,
     valid: Bool[Array, "B"] | None = None,
 ) -> Matching:
-    """Sort each cell's and group's decisions by score, ties at random, and cut them into quantiles.
+    """Sort the decisions of each cell and group by score, with random ties, and divide them into quantiles.
 
-    A group or a cell without decisions leaves its bins empty; invalid decisions fall in no bin.
+    Bins of a cell or group without decisions are empty. Invalid decisions are in no bin.
     """
     size, outside = score.shape[0], num_cells * num_groups
     which = cell * num_groups + group
@@ -71,11 +70,12 @@ def match_quantiles(
 def sum_of_pairwise_gaps(values: Float[Array, "*B G"], present: Bool[Array, "*B G"]) -> Float[Array, "*B"]:
     """Sum of |x_i - x_j| over all pairs of present groups, by sorting: O(G log G) instead of O(G^2).
 
-    The k-th smallest of n is larger than k others and smaller than n - 1 - k, so it counts 2k - n + 1 times.
+    The k-th smallest of n values (k = 0, 1, ...) is larger than k others and smaller than n - 1 - k, so its coefficient
+    is 2k - n + 1.
     """
-    # absent groups go last; their weight is 0, and a finite filling keeps the gradient clean
-    filling = jnp.where(present, values, jnp.finfo(values.dtype).max)
-    ordered = jnp.sort(filling, axis=-1)
+    # absent groups are sorted last and have weight 0; a finite value keeps NaN out of the gradient
+    filled = jnp.where(present, values, np.finfo(values.dtype).max)
+    ordered = jnp.sort(filled, axis=-1)
     k = jnp.broadcast_to(jnp.arange(values.shape[-1]), values.shape)
     n = jnp.broadcast_to(present.sum(-1, keepdims=True), values.shape)
     weight = jnp.where(k < n, 2 * k - n + 1, 0)

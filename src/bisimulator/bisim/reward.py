@@ -1,12 +1,12 @@
 """The learned reward correction and its loss J_rew (eqs. 8 and 9).
 
-R(s, a, g) = r(s, a) + alpha * R_phi(s, a, g), and phi is learned so that matched decisions of different groups
-are worth the same. Observations hold the group, so R_phi is a function of observation and action.
+R(s, a, g) = r(s, a) + alpha * R_phi(s, a, g), where phi is learned so that matched decisions on different groups have
+the same reward. Observations contain the group, so R_phi is a function of observation and action.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
@@ -14,11 +14,11 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from bisimulator.bisim.matching import match_quantiles, sum_of_pairwise_gaps
 from bisimulator.policies.networks import MLP
 
-Gauge = Literal["one-sided", "free", "centred", "kappa"]
+Gauge: TypeAlias = Literal["one-sided", "free", "centred", "kappa"]
 
 
 def corrections(phi: MLP, obs: Float[Array, "*B D"], offset: Float[Array, "A"]) -> Float[Array, "*B A"]:
-    """R_phi(s, a, g) of every action, in the gauge that `offset` fixes."""
+    """R_phi(s, a, g) of every action, minus the `offset` that fixes the gauge."""
     out = phi(obs)
     return out - jnp.broadcast_to(offset, out.shape)
 
@@ -52,8 +52,8 @@ def j_rew(
 ) -> Float[Array, ""]:
     """Sum over matched quantiles and pairs of groups of |mean R of one - mean R of the other|; eq. (8).
 
-    Means are compared, not single decisions: with noisy outcomes single differences would match medians.
-    `same_action` compares only decisions with the same action; False is the paper's literal form.
+    It compares means, because differences of single decisions with noisy outcomes would match medians. `same_action`
+    compares only decisions with the same action; False is the paper's literal form.
     """
     num_actions = phi.biases[-1].shape[-1]
     matching = match_quantiles(
@@ -81,12 +81,14 @@ def gauge_offset(
     floor: float = 0.0,
     num_groups: int,
 ) -> Float[Array, "A"]:
-    """What to subtract from R_phi(., a, .), a constant for each action that J_rew does not see.
+    """The constant to subtract from R_phi(., a, .) for each action; J_rew does not depend on it.
 
-    Action 0 rejects. With m_a the mean of R_phi(s, a, g) over the batch's people, groups weighted equally:
-    `free` subtracts nothing (the paper); `one-sided` never lets the correction make rejecting more attractive on
-    average: it keeps m_a >= m_0 + floor; `centred` sets every m_a to 0; `kappa` sets m_0 to 0 and every other m_a
-    to kappa.
+    Action 0 rejects. With m_a the mean of R_phi(s, a, g) over the people of the batch, groups weighted equally:
+
+    - `free` subtracts nothing (the paper);
+    - `one-sided` keeps m_a >= m_0 + floor, so that the correction never makes rejecting more attractive on average;
+    - `centred` sets every m_a to 0;
+    - `kappa` sets m_0 to 0 and every other m_a to kappa.
     """
     out = phi(obs)
     if gauge == "free":

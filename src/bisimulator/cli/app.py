@@ -1,6 +1,6 @@
-"""The command line: it parses, calls one function of `report` or `experiments`, and turns errors into messages.
+"""The command line: it parses, calls the library, and turns errors into messages and exit codes.
 
-A subcommand is a file in `commands` and a line in `COMMANDS`.
+A command is a file in this package and a line in `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -12,45 +12,51 @@ from collections.abc import Callable, Sequence
 import tyro
 
 from bisimulator import __version__
+from bisimulator.cli._sweep import split_sweep
 from bisimulator.cli.audit import audit
 from bisimulator.cli.certify import certify
-from bisimulator.cli.compare import compare
+from bisimulator.cli.compare import make_compare
 from bisimulator.cli.frontier import frontier
 from bisimulator.cli.list import list_names
 from bisimulator.cli.population import population
+from bisimulator.cli.report import report
 from bisimulator.cli.reproduce import reproduce
 from bisimulator.cli.runs import runs
 from bisimulator.cli.simulate import simulate
 from bisimulator.cli.train import make_train
-from bisimulator.errors import Interrupted, check_known
+from bisimulator.errors import Interrupted, JobsFailed, check_known
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_names,
     "simulate": simulate,
-    "compare": compare,
+    "compare": make_compare(),
     "reproduce": reproduce,
+    "report": report,
     "runs": runs,
     "certify": certify,
     "frontier": frontier,
     "audit": audit,
     "population": population,
 }
-_SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows where no method is named
+_SHOWN_METHOD = "ppo-bisimulator"  # whose options `train --help` shows if no method is named
 
 
-def command_for(name: str, arguments: Sequence[str]) -> Callable[..., None]:
-    """The command; `train` has the options of the method that is named."""
+def command_for(name: str, arguments: Sequence[str]) -> tuple[Callable[..., None], list[str]]:
+    """The command and its arguments; `train` has the options of the method that is named, `compare` those to try."""
+    if name == "compare":
+        rest, sweep, solver_sweep = split_sweep(arguments)
+        return make_compare(sweep, solver_sweep), rest
     if name != "train":
-        return COMMANDS[name]
+        return COMMANDS[name], list(arguments)
     from bisimulator import registry
 
     named = [a for a in arguments if a in registry.names("method")]
     words = [a for a in arguments[:2] if not a.startswith("-")]  # an unknown name gets its "did you mean"
-    return make_train([*named, *words[1:], _SHOWN_METHOD][0])
+    return make_train([*named, *words[1:], _SHOWN_METHOD][0]), list(arguments)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0: done, 130: stopped by Ctrl-C, 2: the user's input was wrong, 1: the machine would not.
+    """0: done; 1: an error of the machine; 2: wrong input; 3: some jobs failed; 130: stopped by Ctrl-C.
 
     Errors are messages without a traceback unless BISIMULATOR_TRACEBACK is set.
     """
@@ -61,23 +67,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments and not arguments[0].startswith("-"):
             check_known("command", arguments[0], [*COMMANDS, "train"])
-            command, *rest = arguments
-            tyro.cli(command_for(command, rest), prog=f"bisimulator {command}", args=rest)
+            name, *rest = arguments
+            command, rest = command_for(name, rest)
+            tyro.cli(command, prog=f"bisimulator {name}", args=rest)
         else:  # help, or a reminder that a command is missing
             commands = {**COMMANDS, "train": make_train(_SHOWN_METHOD)}
             tyro.extras.subcommand_cli_from_dict(
-                commands, prog="bisimulator", description="Long-term group fairness.", args=arguments
+                commands,
+                prog="bisimulator",
+                description="Long-term group fairness in reinforcement learning.",
+                args=arguments,
             )
     except KeyboardInterrupt:
         print("bisimulator: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, TypeError, FloatingPointError, Interrupted) as error:
+    except (ValueError, TypeError, FloatingPointError, Interrupted, JobsFailed) as error:
         if os.environ.get("BISIMULATOR_TRACEBACK"):
             raise
         print(f"bisimulator: {error}", file=sys.stderr)
-        return 130 if isinstance(error, Interrupted) else 2
+        return 130 if isinstance(error, Interrupted) else 3 if isinstance(error, JobsFailed) else 2
     except OSError as error:  # a full disk, a folder that may not be written
         if os.environ.get("BISIMULATOR_TRACEBACK"):
             raise

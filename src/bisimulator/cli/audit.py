@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
+from bisimulator.cli._console import make_console
 from bisimulator.cli._people_options import People
 from bisimulator.cli._settings import Settings, parse_settings
 
@@ -57,4 +57,4 @@ def audit(
     elif chosen:
         raise ValueError("settings need people: --population or --scenario; a finished job has its own")
     audited = read_policy(policy, env, in_bins=in_bins, seed=seed)
-    show_audit(look(audited, people=whose, seeds=seeds, episodes=episodes, notes=notes), out, Console())
+    show_audit(look(audited, people=whose, seeds=seeds, episodes=episodes, notes=notes), out, make_console())

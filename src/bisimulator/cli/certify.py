@@ -6,21 +6,38 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
+
+from bisimulator.cli._console import make_console
 
 
 def certify(
-    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")],
+    run: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="RUN")] = None,
     seed: int | None = None,
     gamma: float = 0.99,
+    out: Path = Path("runs"),
 ) -> None:
-    """How fair a trained policy is: with proof where the world is finite, otherwise as an estimate.
+    """How fair a trained policy is: proven if people's chains are finite, otherwise estimated (seconds to a minute).
 
     Args:
-      run: the folder of a finished training, as `bisimulator train` names it.
-      seed: whose policy; the first one by default.
+      run: the folder of a finished training; without it, the finished jobs of --out are listed.
+      seed: the seed whose policy is certified; the first one by default.
       gamma: discount from one visit of a person to the next.
+      out: folder of the jobs to list.
     """
-    from bisimulator.report.certificates import show_run_certificate
+    from bisimulator.evaluation.certify import certify as certify_policy
+    from bisimulator.jobs.store import load_policies
+    from bisimulator.report.certificates import print_certificate
+    from bisimulator.report.job_tables import print_certifiable
 
-    show_run_certificate(run, seed=seed, gamma=gamma, console=Console())
+    console = make_console()
+    if run is None:
+        print_certifiable(out, console)
+        return
+    result, policies = load_policies(run)
+    seeds = result.spec.seeds
+    if seed is not None and seed not in seeds:
+        raise ValueError(f"--seed {seed} was not trained; choose one of {', '.join(map(str, seeds))}")
+    index = 0 if seed is None else seeds.index(seed)
+    env, policy = policies[index]
+    title = f"{result.spec.method} on {result.spec.scenario}, seed {seeds[index]}"
+    print_certificate(certify_policy(env, policy, gamma), env, title=title, console=console)

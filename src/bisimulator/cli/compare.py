@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
+from bisimulator.cli._console import make_console
+from bisimulator.cli._job_options import JobOptions, split_names
 from bisimulator.cli._settings import Settings, parse_settings
+from bisimulator.cli._sweep import Sweep
 
 
-def compare(
-    scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
-    methods: Annotated[str | None, tyro.conf.arg(metavar="A,B,C")] = None,
-    seeds: int = 10,
-    steps: int = 400_000,
-    episodes: int = 5,
-    greedy: bool = True,
-    curve_every: int = 10_000,
-    curve_episodes: int = 5,
-    settings: Settings = (),
-    out: Path = Path("runs"),
-) -> None:
-    """Several methods on a scenario: the paper's table next to the published numbers.
+def make_compare(sweep: Sweep | None = None, solver_sweep: Sweep | None = None) -> Callable[..., None]:
+    """`compare` with the options whose values are tried (see `split_sweep`)."""
 
-    Args:
-      scenario: an environment of `bisimulator list`.
-      methods: comma-separated methods; all by default.
-      seeds: independent repetitions, trained together.
-      steps: environment steps of training per seed.
-      episodes: evaluation episodes per seed.
-      greedy: evaluate the most probable action; otherwise sampled, as in training.
-      curve_every: steps of training between two evaluations of the learning curve; 0: no curve.
-      curve_episodes: episodes per seed of each of them.
-      settings: parameters of the scenario, such as population=500.
-      out: folder of the results; a job that is there is not run again, one that stopped is resumed.
-    """
-    from bisimulator import registry
-    from bisimulator.report.comparison import show_comparison
+    def compare(
+        scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
+        methods: Annotated[str | None, tyro.conf.arg(metavar="A,B,C")] = None,
+        settings: Settings = (),
+        jobs: Annotated[JobOptions, tyro.conf.OmitArgPrefixes] = JobOptions(),  # noqa: B008
+    ) -> None:
+        """Several methods on a scenario: the paper's table with the published numbers beside ours.
 
-    names = list(registry.names("method")) if methods is None else [m.strip() for m in methods.split(",")]
-    options = {"seeds": seeds, "steps": steps, "episodes": episodes, "greedy": greedy}
-    options |= {"curve_every": curve_every, "curve_episodes": curve_episodes}
-    show_comparison(scenario, names, out, Console(), settings=parse_settings(settings), **options)
+        Variants of a method: --method.OPTION VALUE ... and --solver.OPTION VALUE ... try each value, such as
+        --methods ppo-bisimulator --method.gauge kappa --method.kappa 0 0.05 0.1. (PPO: about 30 s per job on 2 cores.)
+
+        Args:
+          scenario: an environment of `bisimulator list`.
+          methods: comma-separated methods; all by default.
+          settings: parameters of the scenario, such as population=500.
+          jobs: how the jobs run and where they are stored; tables go to OUT/SCENARIO.
+        """
+        from bisimulator import registry
+        from bisimulator.api.comparing import make_variants
+        from bisimulator.report.comparison import in_one_sentence, paper_table, print_notes, write_comparison
+
+        console = make_console()
+        specs = make_variants(
+            scenario,
+            split_names(methods) or registry.names("method"),
+            sweep or {},
+            solver_sweep or {},
+            settings=parse_settings(settings),
+            **jobs.spec_fields,
+        )
+        finished = jobs.run(specs, console)
+        if finished.results:
+            written = write_comparison(finished.results, jobs.out / scenario)
+            if not jobs.json:
+                console.print(paper_table(finished.results), "")
+                print_notes(finished.results, console)
+                if len(finished.results) > 1:
+                    console.print(in_one_sentence(finished.results), soft_wrap=True, markup=False)
+                console.print(f"Written: {', '.join(map(str, written))}", soft_wrap=True, markup=False)
+        finished.raise_failures()
+
+    return compare

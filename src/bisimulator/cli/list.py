@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from bisimulator.cli._console import make_console
 
 
 def list_names() -> None:
     """Environments, methods and metrics, one line each."""
-    from bisimulator.report.registry_table import show_registry
+    from bisimulator.report.registry_table import print_registry
 
-    show_registry(Console())
+    print_registry(make_console())

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
+from bisimulator.cli._console import make_console
 from bisimulator.cli._people_options import People
 from bisimulator.cli._settings import Settings, parse_settings
 
@@ -29,4 +29,4 @@ def population(
     from bisimulator.report.population_tables import show_population
 
     found = people.read(path)
-    show_population(found, people.moves(found) | parse_settings(settings), out, Console())
+    show_population(found, people.moves(found) | parse_settings(settings), out, make_console())

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
-from rich.console import Console
+
+from bisimulator.cli._console import make_console
 
 
 def runs(
@@ -31,10 +32,10 @@ def runs(
     if action == "show":
         if job is None:
             raise ValueError("show needs a job's name, as `bisimulator runs list` writes it")
-        view.show_run(out, job, Console())
+        view.show_run(out, job, make_console())
     elif job is not None:
         raise ValueError(f"{action} takes all jobs of a folder, got {job!r}; name the folder with --out")
     elif action == "list":
-        view.list_runs(out, Console())
+        view.list_runs(out, make_console())
     else:
-        view.clean_runs(out, Console(), yes=yes, finished_too=all)
+        view.clean_runs(out, make_console(), yes=yes, finished_too=all)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping
 from typing import Any, Generic
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator import registry
@@ -21,6 +23,7 @@ class Env(Generic[P, S]):
     name: str
     scenario: Scenario[P, S]
     params: P
+    settings: Mapping[str, object] = dataclasses.field(default_factory=dict)  # the keywords that made the params
 
     def reset(self, key: Key[Array, ""]) -> S:
         return self.scenario.reset(key, self.params)
@@ -33,7 +36,8 @@ class Env(Generic[P, S]):
 
     def with_omega(self, omega: Float[Array, "G K"]) -> Env[P, S]:
         """The same environment with other observation dynamics."""
-        return dataclasses.replace(self, params=set_omega(self.params, omega))
+        settings = {**self.settings, "omega": np.asarray(omega).tolist()}
+        return dataclasses.replace(self, params=set_omega(self.params, omega), settings=settings)
 
     @property
     def num_groups(self) -> int:
@@ -90,9 +94,10 @@ def make(name: str, **params: Any) -> Env:
     """
     scenario: Scenario = registry.lookup("environment", name)
     check_keywords(f"environment {name!r}", params, inspect.signature(scenario.make_params).parameters)
-    return Env(name, scenario, scenario.make_params(**params))
+    return Env(name, scenario, scenario.make_params(**params), params)
 
 
 def set_omega(params: P, omega: Float[Array, "G K"]) -> P:
     """The same params with other observation dynamics; works on traced arrays."""
-    return eqx.tree_at(lambda p: p.omega, params, omega)
+    changed: P = eqx.tree_at(lambda p: p.omega, params, omega)
+    return changed

@@ -1,1 +1,1 @@
-"""The worlds, one file each; ask for them by name with `bisimulator.make`."""
+"""The environments, one file per scenario; make them by name with `bisimulator.make`."""

@@ -1,17 +1,19 @@
 """Lending: a bank decides on loan applications, and its decisions move people's credit scores.
 
-Each step one person, drawn uniformly, applies. Accepted and repaid: the score rises and the bank gains;
-accepted and defaulted: the score falls and the bank loses; rejected: nothing happens. Who would repay is
-drawn also for the rejected, because recall needs it. (Paper, section 5.1 and appendix "Lending Environment".)
+In each step one person, drawn uniformly, applies. If the loan is accepted and repaid, the score rises and the bank
+gains; if it is accepted and defaulted on, the score falls and the bank loses; if it is rejected, nothing changes.
+Whether a person would repay is also drawn for the rejected, because recall needs it. (Paper, section 5.1 and appendix
+"Lending Environment".)
 
-Every person has a true score, which drives repayment, and an observed score, which the bank sees. They start
-equal; `omega` says by how much the observed one moves for each group, so with the default both stay equal.
+Every person has a true score, which determines repayment, and an observed score, which the bank sees. They start
+equal. `omega` sets how far each group's observed score moves; with the default both scores stay equal.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from functools import partial
+from typing import TypeAlias
 
 import equinox as eqx
 import jax
@@ -28,6 +30,7 @@ from bisimulator.core import (
     Scenario,
     Snapshot,
     Step,
+    Values,
     Vocabulary,
     accepts_positive,
     draw_category,
@@ -38,19 +41,22 @@ from bisimulator.core import (
     uniform,
 )
 from bisimulator.envs._lending_params import Params, make_params
-from bisimulator.envs._waves import Waves, in_waves
+from bisimulator.envs._parallel_rounds import Rounds, assign_rounds
 
-# The columns of `State.people`: one record a person, so that a step reads and writes one place in memory.
+# The columns of `State.people`: one record per person, so that a step reads and writes one row.
 TRUE, OBSERVED, REPAID, DEFAULTED, GROUP, CONSCIENTIOUSNESS = range(6)
 
 
 class State(eqx.Module):
+    """Everybody's record, and who applies now."""
+
     people: Float[Array, "N 6"]
     applicant: Int[Array, ""]
     t: Int[Array, ""]
 
 
 def reset(key: Key[Array, ""], params: Params) -> State:
+    """Draw groups, scores and the first applicant."""
     k_group, k_score, k_latent, k_first = jax.random.split(key, 4)
     shape = (params.population,)
     group = draw_category(params.group_probs, jax.random.uniform(k_group, shape))
@@ -66,6 +72,7 @@ def reset(key: Key[Array, ""], params: Params) -> State:
 
 
 def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
+    """Decide on the applicant and draw the next one."""
     bits = random_words(key, 2)
     person = read_row(state.people, state.applicant)
     person, reward, qualified = decide(person, action, uniform(bits[0]), params)
@@ -87,13 +94,17 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
 
 
 def observe(state: State, params: Params) -> Float[Array, "D"]:
+    """The applicant's observation."""
     return describe(state.people[state.applicant], params)
 
 
 def decide(
     person: Float[Array, "... 6"], action: Int[Array, "..."], u: Float[Array, "..."], params: Params
 ) -> tuple[Float[Array, "... 6"], Float[Array, "..."], Bool[Array, "..."]]:
-    """The person after the decision, the bank's reward, and whether the person would repay."""
+    """The person after the decision, the bank's reward, and whether the person would repay.
+
+    `u` are uniform numbers; a person repays if `u` is below the probability of repayment.
+    """
     group, score = person[..., GROUP].astype(jnp.int32), person[..., TRUE]
     chance = params.repayment[group, score.astype(jnp.int32)]
     if params.conscientiousness is not None:
@@ -102,10 +113,10 @@ def decide(
     accepted = accepts_positive(action)
     repaid, defaulted = accepted & would_repay, accepted & ~would_repay
     top = params.num_scores - 1
-    seen_up, seen_down = params.omega[group, 0], params.omega[group, 1]
+    observed_up, observed_down = params.omega[group, 0], params.omega[group, 1]
     moved = [
         jnp.clip(score + repaid * params.score_up - defaulted * params.score_down, 0, top),
-        jnp.clip(person[..., OBSERVED] + repaid * seen_up - defaulted * seen_down, 0, top),
+        jnp.clip(person[..., OBSERVED] + repaid * observed_up - defaulted * observed_down, 0, top),
         person[..., REPAID] + repaid,
         person[..., DEFAULTED] + defaulted,
         person[..., GROUP],
@@ -116,67 +127,76 @@ def decide(
 
 
 def describe(person: Float[Array, "... 6"], params: Params) -> Float[Array, "... D"]:
-    """Observed score in 0..1, group one-hot, shares of the person's loans repaid and defaulted."""
-    seen = score_and_group(person[..., OBSERVED], person[..., GROUP], params)
-    past = jnp.maximum(person[..., REPAID] + person[..., DEFAULTED], 1)
-    ratios = person[..., REPAID : DEFAULTED + 1] / past[..., None]
-    return jnp.concatenate([seen, ratios], -1)
+    """A person's observation: observed score in 0..1, group one-hot, shares of past loans repaid and defaulted."""
+    score_group = score_and_group(person[..., OBSERVED], person[..., GROUP], params)
+    past_loans = jnp.maximum(person[..., REPAID] + person[..., DEFAULTED], 1)
+    ratios = person[..., REPAID : DEFAULTED + 1] / past_loans[..., None]
+    return jnp.concatenate([score_group, ratios], -1)
 
 
 def snapshot(state: State) -> Snapshot:
+    """Everybody's group and scores."""
     people = state.people
     return Snapshot(people[..., GROUP].astype(jnp.int32), people[..., TRUE], people[..., OBSERVED])
 
 
 class Visits(eqx.Module):
-    """All that is random in an episode but the policy: who is there, who comes when, who would repay."""
+    """Everything that is random in an episode except the policy: people, order of visits, and who would repay."""
 
     people: Float[Array, "N 6"]
     visitor: Int[Array, "T"]
-    waves: Waves  # which visits are decided side by side
+    rounds: Rounds  # which visits are decided in parallel
     u: Float[Array, "T"]
     key: Key[Array, ""]  # for the policy
 
 
+# number of overflowing visits decided, people now, people before each visit, action of each visit
+_Overflow: TypeAlias = tuple[Int[Array, ""], Float[Array, "N 6"], Float[Array, "T 6"], Int[Array, "T"]]
+
+
 def plan(key: Key[Array, ""], params: Params, horizon: int) -> Visits:
-    """Draw an episode's visits; they depend neither on the policy nor on omega."""
+    """Draw the visits of an episode, which depend neither on the policy nor on omega."""
     k_reset, k_visit, k_outcome, k_act = jax.random.split(key, 4)
     visitor = random_index(jax.random.bits(k_visit, (horizon,)), params.population)
     u = jax.random.uniform(k_outcome, (horizon,))
-    return Visits(reset(k_reset, params).people, visitor, in_waves(visitor, params.population), u, k_act)
+    rounds = assign_rounds(visitor, params.population)
+    return Visits(reset(k_reset, params).people, visitor, rounds, u, k_act)
 
 
 def play(visits: Visits, act: Act, params: Params) -> tuple[Decisions, State]:
-    """An episode in the same distribution as step by step, hundreds of decisions at a time.
+    """Play an episode with hundreds of decisions in parallel, with the same distribution as step by step.
 
-    People do not influence each other, so only the order within one person's visits matters. `act` must not
-    remember anything.
+    People do not influence each other, so only the order of each person's own visits matters. `act` must not depend
+    on earlier decisions.
     """
-    horizon, waves = visits.visitor.shape[0], visits.waves
-    visitor, u = jnp.append(visits.visitor, params.population), jnp.append(visits.u, 0.0)  # for empty places
+    horizon, rounds = visits.visitor.shape[0], visits.rounds
+    # one more entry for the empty cells of the rounds
+    visitor, u = jnp.append(visits.visitor, params.population), jnp.append(visits.u, 0.0)
 
-    def visit(
-        people: Float[Array, "N 6"], which: Int[Array, "B"], turn: Int[Array, ""]
+    def decide_round(
+        people: Float[Array, "N 6"], visit: Int[Array, "B"], number: Int[Array, ""]
     ) -> tuple[Float[Array, "N 6"], tuple[Float[Array, "B 6"], Int[Array, "B"]]]:
-        who = visitor[which]
+        who = visitor[visit]
         person = people.at[who].get(mode="clip")
-        action = act(jax.random.fold_in(visits.key, turn), describe(person, params))
-        after, _, _ = decide(person, action, u[which], params)
+        action = act(jax.random.fold_in(visits.key, number), describe(person, params))
+        after, _, _ = decide(person, action, u[visit], params)
         return people.at[who].set(after, mode="drop"), (person, action)
 
-    def late_visit(carry: tuple) -> tuple:
+    def decide_overflow(carry: _Overflow) -> _Overflow:
         i, people, before, actions = carry
-        which = waves.late[i][None]
-        people, (person, action) = visit(people, which, waves.visits.shape[0] + i)
-        return i + 1, people, before.at[which].set(person), actions.at[which].set(action)
+        visit = rounds.overflow[i][None]
+        people, (person, action) = decide_round(people, visit, rounds.visits.shape[0] + i)
+        return i + 1, people, before.at[visit].set(person), actions.at[visit].set(action)
 
-    turns = jnp.arange(waves.visits.shape[0])
+    numbers = jnp.arange(rounds.visits.shape[0])
     people, decided = jax.lax.scan(
-        lambda people, now: visit(people, *now), visits.people, (waves.visits, turns)
+        lambda people, x: decide_round(people, *x), visits.people, (rounds.visits, numbers)
     )
-    before, action = (x.reshape(-1, *x.shape[2:]).at[waves.place].get(mode="clip") for x in decided)
+    before, action = (x.reshape(-1, *x.shape[2:]).at[rounds.cell].get(mode="clip") for x in decided)
     start = (jnp.int32(0), people, before, action)
-    _, people, before, action = jax.lax.while_loop(lambda c: c[0] < waves.late_count, late_visit, start)
+    _, people, before, action = jax.lax.while_loop(
+        lambda carry: carry[0] < rounds.num_overflow, decide_overflow, start
+    )
     after, reward, qualified = decide(before, action, visits.u, params)
     decisions = Decisions(
         obs=describe(before, params),
@@ -195,8 +215,9 @@ _QUADRATURE_NODES = 32
 
 
 def person_chain(params: Params) -> PersonChain:
-    """A person's score as a Markov chain; a hidden conscientiousness becomes types, by Gauss-Hermite quadrature."""
-    repayment, type_probs = np.asarray(params.repayment, np.float64)[None], np.ones(1)
+    """A person's score as a Markov chain; conscientiousness becomes hidden types, by Gauss-Hermite quadrature."""
+    repayment: Values = np.asarray(params.repayment, np.float64)[None]
+    type_probs: Values = np.ones(1)
     if params.conscientiousness is not None:
         mean, sd = np.asarray(params.conscientiousness, np.float64)
         nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
@@ -217,14 +238,15 @@ def person_chain(params: Params) -> PersonChain:
     )
 
 
-def _normalised(probs: Float[Array, "... K"]) -> Float[np.ndarray, "... K"]:
-    """float32 parameters as float64 probabilities that sum to 1 again."""
+def _normalised(probs: Float[Array, "... K"]) -> Float[Values, "... K"]:
+    """float32 probabilities as float64 ones that sum to 1 again."""
     exact = np.asarray(probs, np.float64)
-    return exact / exact.sum(-1, keepdims=True)
+    normalised: Values = exact / exact.sum(-1, keepdims=True)
+    return normalised
 
 
 def history_observations(params: Params, size: int) -> Float[Array, "G C k k D"]:
-    """What the bank sees of somebody with `repaid` and `defaulted` past loans, each below `size`."""
+    """Observations of every group and score with `repaid` and `defaulted` past loans, each below `size`."""
     shape = (params.num_groups, params.num_scores, size, size)
     group, score, repaid, defaulted = np.indices(shape, dtype=np.float32)
     columns = {TRUE: score, OBSERVED: score, REPAID: repaid, DEFAULTED: defaulted, GROUP: group}
@@ -235,7 +257,7 @@ def history_observations(params: Params, size: int) -> Float[Array, "G C k k D"]
 
 
 def true_omega(params: Params) -> Float[Array, "G 2"]:
-    """The omega with which observed scores are the true ones."""
+    """The omega with which observed scores equal true scores."""
     moves = jnp.stack([params.score_up, params.score_down]).astype(jnp.float32)
     return jnp.tile(moves, (params.num_groups, 1))
 
@@ -261,6 +283,6 @@ LENDING_CONSCIENTIOUSNESS = dataclasses.replace(
 )
 LENDING_10_GROUPS = dataclasses.replace(
     LENDING,
-    summary="Loans; ten groups of evenly falling advantage",
+    summary="Loans; ten groups of evenly decreasing advantage",
     make_params=partial(make_params, groups=10),
 )

@@ -1,6 +1,7 @@
-"""What can be said from a few seeds: means, interquartile means and paired differences with 95% intervals.
+"""Statistics over seeds: means, interquartile means and paired differences with 95% intervals.
 
-All take one number a seed; a seed without one (NaN) is left out. With fewer than two seeds there is no interval (NaN).
+All functions take one number per seed; a seed without one (NaN) is left out. With fewer than two seeds there is no
+interval (NaN).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy import stats
 
@@ -18,11 +20,23 @@ _RESAMPLES = 2000
 
 
 class Interval(NamedTuple):
-    """An estimate with its 95% interval; `low` and `high` are NaN if there is none."""
+    """An estimate with its 95% interval; `low` and `high` are NaN if there is none.
+
+    Example:
+        >>> mean_interval([1.0, 2.0, 3.0])
+        Interval(2, 95% -0.4841 to 4.484)
+    """
 
     estimate: float
     low: float
     high: float
+
+    def __repr__(self) -> str:
+        interval = "no interval" if np.isnan(self.low) else f"95% {self.low:.4g} to {self.high:.4g}"
+        return f"Interval({self.estimate:.4g}, {interval})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"  # numbers only: nothing to escape
 
 
 def mean_interval(values: ArrayLike) -> Interval:
@@ -41,24 +55,30 @@ def mean_and_half_width(values: ArrayLike) -> tuple[float, float]:
 
 
 def iqm_interval(values: ArrayLike, rng: np.random.Generator) -> Interval:
-    """The mean of the middle half, which one odd seed cannot move far, with its percentile bootstrap interval."""
+    """The interquartile mean, which is robust to single outliers, with its percentile bootstrap interval."""
     known = _known(values)
     if known.size == 0:
         return Interval(np.nan, np.nan, np.nan)
     estimate = float(stats.trim_mean(known, 0.25))
     if known.size == 1:
         return Interval(estimate, np.nan, np.nan)
-    again = rng.choice(known, (_RESAMPLES, known.size))
+    resampled = rng.choice(known, (_RESAMPLES, known.size))
     outside = 100 * (1 - _CONFIDENCE) / 2
-    low, high = np.percentile(stats.trim_mean(again, 0.25, axis=1), [outside, 100 - outside])
+    low, high = np.percentile(stats.trim_mean(resampled, 0.25, axis=1), [outside, 100 - outside])
     return Interval(estimate, float(low), float(high))
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike) -> Interval:
-    """The mean of a - b, seed by seed: what seeds have in common, such as their evaluation episodes, cancels."""
+    """The mean of a - b over seeds, with Student's interval.
+
+    What both share per seed, such as the evaluation episodes, cancels, so the interval is narrower than that of two
+    separate means.
+    """
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if first.shape != second.shape:
-        raise ValueError(f"pairs need as many of one as of the other, got {first.shape} and {second.shape}")
+        raise ValueError(
+            f"a and b must have the same shape, one number per seed, got {first.shape} and {second.shape}"
+        )
     return mean_interval(first - second)
 
 
@@ -67,36 +87,37 @@ def in_words(difference: Interval, what: str, than: str, digits: int = 2) -> str
     estimate, low, high = difference
     if np.isnan(estimate):
         return f"{what} cannot be compared with that of {than}: there are no pairs of seeds"
-    way, by = "higher" if estimate > 0 else "lower", f"{abs(estimate):.{digits}f}"
+    direction, by = "higher" if estimate > 0 else "lower", f"{abs(estimate):.{digits}f}"
     if np.isnan(low):
-        return f"{what} is {by} {way} than that of {than}; one pair of seeds cannot tell it from chance"
+        return f"{what} is {by} {direction} than that of {than}; one pair of seeds cannot tell it from chance"
     if estimate == low == high == 0:
         return f"{what} is the same as that of {than} with every seed"
     interval = f"95% interval of the difference {low:+.{digits}f} to {high:+.{digits}f}"
     if low <= 0 <= high:
         return f"{what} does not differ significantly from that of {than} ({interval})"
-    return f"{what} is significantly {way} than that of {than}, by {by} ({interval})"
+    return f"{what} is significantly {direction} than that of {than}, by {by} ({interval})"
 
 
-def seed_means(values: Values) -> Values:
-    """The mean over each seed's episodes, without the undefined ones (NaN); NaN where all of them are."""
+def seed_means(values: Float[Values, "S E"]) -> Float[Values, "S"]:
+    """The mean over each seed's episodes, without undefined ones (NaN); NaN if all of them are undefined."""
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0.0).sum(1) / known.sum(1)
+        means: Values = np.where(known, values, 0.0).sum(1) / known.sum(1)
+    return means
 
 
-def mean_and_interval(values: Values) -> tuple[float, float]:
-    """Mean and Student 95% half width over seeds (first axis), each seed being the mean of its episodes.
+def mean_and_interval(values: Float[Values, "S E"]) -> tuple[float, float]:
+    """Mean and half width of Student's 95% interval over seeds, each seed being the mean of its episodes.
 
     An undefined episode (NaN) is left out; with one seed there is no interval (NaN).
     """
     return mean_and_half_width(seed_means(values))
 
 
-def _known(values: ArrayLike) -> Values:
+def _known(values: ArrayLike) -> Float[Values, "S"]:
     array = np.asarray(values, np.float64)
     if array.ndim != 1:
         raise ValueError(
-            f"wanted one number a seed, got shape {array.shape}; average over the episodes first"
+            f"values must be one number per seed, got shape {array.shape}; average over episodes first (seed_means)"
         )
     return array[~np.isnan(array)]

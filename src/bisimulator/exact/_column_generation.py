@@ -1,28 +1,28 @@
-"""Dantzig-Wolfe columns: the best mixture of policies under linear constraints, with a certified upper bound.
+"""Dantzig-Wolfe column generation: the best mixture of policies under linear constraints, with a proven upper bound.
 
-A column is one group's deterministic policy, known by its moments. Prices on the constraints ask for the column
-that is worth most at these prices (dynamic programming); weak duality turns its worth into a bound on what any
-policy can reach. Columns are kept, so later questions about the same environment start from them.
+A column is one group's deterministic policy, represented by its moments. The dual prices of the constraints define
+a pricing problem: which policy maximises return plus priced slack? Dynamic programming solves it exactly, and weak
+duality turns its optimum into a bound that no policy exceeds. Columns are kept, so that later problems about the
+same environment start from them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from bisimulator.core import Values
 from bisimulator.exact._occupancy import RETURN, Group
 
-Array = NDArray[np.float64]
-
-_CLOSED = 1e-8  # of the largest return at hand: bound and value are that close
+_OPTIMALITY_GAP = 1e-8  # of the largest return of the columns: bound and value are that close
 _TIGHT = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
-# the simplex method first, then, for the few programmes that it gives up, without presolving and from the inside;
-# the bound does not rest on the solver's tolerances, so its defaults will do where tight ones fail
+# The simplex method first; for the few programmes on which it gives up, without presolving, then an interior-point
+# method. The bound does not depend on the solver's tolerances, so the defaults will do where tight ones fail.
 _SOLVERS: tuple[tuple[str, dict[str, float]], ...] = (
     ("highs", _TIGHT),
     ("highs", {**_TIGHT, "presolve": False}),
@@ -35,143 +35,171 @@ _SOLVERS: tuple[tuple[str, dict[str, float]], ...] = (
 class Mixture:
     """A mixture of one group's columns."""
 
-    moments: Float[Array, "M"]  # per person
+    moments: Float[Values, "M"]  # per person
     columns: tuple[int, ...]
     weights: tuple[float, ...]
 
 
-class Columns:
-    """The columns of one group found so far: row i of `moments` came from `_wishes[i]`."""
+class GroupOptimum(NamedTuple):
+    """One group's best mixture under a constraint, a bound that no policy exceeds, and the constraint's dual price."""
+
+    mixture: Mixture
+    upper_bound: float  # return per person
+    price: float
+
+
+class ColumnPool:
+    """The columns of one group generated so far: row i of `moments` maximises `_objectives[i]`."""
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        self._wishes: list[Array | bool] = [True, False]
-        self.moments = np.stack([group.moments(group.plans(wish)) for wish in (True, False)])
-        self.unit = np.eye(self.moments.shape[1])[RETURN]
-        self.ask(self.unit)
-        self.free = int(self.moments[:, RETURN].argmax())  # the best without any constraint
+        self._objectives: list[Values | bool] = [True, False]  # accept all, reject all
+        self.moments = np.stack([group.moments(group.plans(accept)) for accept in (True, False)])
+        self.return_weights = np.eye(self.moments.shape[1])[RETURN]
+        self.generate(self.return_weights)
+        self.unconstrained = int(self.moments[:, RETURN].argmax())  # the best column without any constraint
 
-    def ask(self, wish: Float[Array, "M"]) -> float:
-        """The largest `wish @ moments` of all policies; a policy that attains it is at hand from then on."""
-        moments = self.group.moments(self.group.plans(wish))
-        at_hand = self.moments @ wish
-        worth = max(moments @ wish, at_hand.max())
-        if worth > at_hand.max() + 1e-14 * abs(at_hand).max():
-            self._wishes.append(wish)
+    def generate(self, weights: Float[Values, "M"]) -> float:
+        """Solve the pricing problem: the largest `weights @ moments` of all policies. A maximiser joins the pool."""
+        moments = self.group.moments(self.group.plans(weights))
+        values = self.moments @ weights
+        value = max(moments @ weights, values.max())
+        if value > values.max() + 1e-14 * abs(values).max():
+            self._objectives.append(weights)
             self.moments = np.vstack([self.moments, moments])
-        return float(worth)
+        return float(value)
 
-    def best(self, slack: Float[Array, "M"]) -> tuple[Mixture, float, float]:
-        """The largest return per person with slack @ moments >= 0, a bound that no policy exceeds, and the price.
+    def best_under(self, constraint: Float[Values, "M"]) -> GroupOptimum:
+        """The largest return per person subject to `constraint @ moments >= 0`.
 
         Accepting or rejecting everybody must satisfy the constraint, as it does for any demand on recall.
         """
-        if self.moments[self.free] @ slack >= 0:
-            return self.mix([self.free], [1.0]), float(self.moments[self.free, RETURN]), 0.0
+        best = self.unconstrained
+        if self.moments[best] @ constraint >= 0:
+            return GroupOptimum(self.mix([best], [1.0]), float(self.moments[best, RETURN]), 0.0)
         bound = np.inf
         while True:
-            over, under, price = self._cross(slack)
-            wish = self.unit + price * slack
-            value, before = self.moments[over] @ wish, len(self.moments)
-            bound = min(bound, self.ask(wish))
-            if bound - value <= _CLOSED * abs(self.moments[:, RETURN]).max() or len(self.moments) == before:
+            infeasible, feasible, price = self._best_pair(constraint)
+            weights = self.return_weights + price * constraint
+            value, size = self.moments[infeasible] @ weights, len(self.moments)
+            bound = min(bound, self.generate(weights))
+            scale = abs(self.moments[:, RETURN]).max()
+            if bound - value <= _OPTIMALITY_GAP * scale or len(self.moments) == size:
                 break
-        rooms = self.moments[[over, under]] @ slack
-        weight = rooms[1] / (rooms[1] - rooms[0])
-        return self.mix([over, under], [weight, 1 - weight]), max(bound, value), price
+        slacks = self.moments[[infeasible, feasible]] @ constraint
+        weight = slacks[1] / (slacks[1] - slacks[0])
+        mixture = self.mix([infeasible, feasible], [weight, 1 - weight])
+        return GroupOptimum(mixture, max(bound, value), price)
 
-    def _cross(self, slack: Float[Array, "M"]) -> tuple[int, int, float]:
-        """Two columns at hand whose mixture just satisfies the constraint and returns most, and its price."""
-        gain, room = self.moments[:, RETURN], self.moments @ slack
-        over, under = self.free, int(np.where(room >= 0, gain, -np.inf).argmax())
+    def _best_pair(self, constraint: Float[Values, "M"]) -> tuple[int, int, float]:
+        """Two columns whose mixture has slack 0 and the largest return of the pool, and the dual price."""
+        returns, slacks = self.moments[:, RETURN], self.moments @ constraint
+        infeasible = self.unconstrained
+        feasible = int(np.where(slacks >= 0, returns, -np.inf).argmax())
         while True:
-            price = (gain[over] - gain[under]) / (room[under] - room[over])
-            worth = gain + price * room
-            best = int(worth.argmax())
-            if worth[best] <= worth[over] + 1e-14 * abs(worth).max():
-                return over, under, float(price)
-            if room[best] >= 0:
-                under = best
+            price = (returns[infeasible] - returns[feasible]) / (slacks[feasible] - slacks[infeasible])
+            priced = returns + price * slacks
+            best = int(priced.argmax())
+            if priced[best] <= priced[infeasible] + 1e-14 * abs(priced).max():
+                return infeasible, feasible, float(price)
+            if slacks[best] >= 0:
+                feasible = best
             else:
-                over = best
+                infeasible = best
 
     def mix(self, columns: Sequence[int], weights: Sequence[float]) -> Mixture:
+        """The mixture of columns with these weights."""
         return Mixture(np.asarray(weights) @ self.moments[list(columns)], tuple(columns), tuple(weights))
 
-    def policy(self, mixture: Mixture) -> Float[Array, "T C"]:
+    def policy(self, mixture: Mixture) -> Float[Values, "T C"]:
         """pi_t(accept | score) with the occupancy of the mixture, hence with all its moments."""
+        return _share(*self._occupancy(mixture))
+
+    def average_policy(self, mixture: Mixture) -> Float[Values, "C"]:
+        """pi(accept | score), the mixture's decisions averaged over time: close to the best stationary policy."""
         accepted, visits = self._occupancy(mixture)
-        # where nobody ever is, any decision will do
-        return np.divide(accepted, visits, out=np.zeros_like(accepted), where=visits > 0)
+        return _share(accepted.sum(0), visits.sum(0))
 
-    def average(self, mixture: Mixture) -> Float[Array, "C"]:
-        """pi(accept | score), the mixture's decisions averaged over time: near the best that has no clock."""
-        accepted, visits = (each.sum(0) for each in self._occupancy(mixture))
-        return np.divide(accepted, visits, out=np.zeros_like(accepted), where=visits > 0)
-
-    def _occupancy(self, mixture: Mixture) -> tuple[Float[Array, "T C"], Float[Array, "T C"]]:
-        """Accepted and all visits of a person at each time and score."""
+    def _occupancy(self, mixture: Mixture) -> tuple[Float[Values, "T C"], Float[Values, "T C"]]:
+        """Accepted visits and all visits of a person, by time and score."""
         person = self.group.types[0]
         visits, accepted = np.zeros((2, person.horizon, len(person.initial)))
         for column, weight in zip(mixture.columns, mixture.weights, strict=True):
-            for person, plan in zip(self.group.types, self.group.plans(self._wishes[column]), strict=True):
+            for person, plan in zip(
+                self.group.types, self.group.plans(self._objectives[column]), strict=True
+            ):
                 share = weight * person.share * person.visits(plan)
                 visits += share
                 accepted += share * plan
         return accepted, visits
 
 
+def _share(accepted: Values, visits: Values) -> Values:
+    # a score that is never visited may get any decision
+    share: Values = np.divide(accepted, visits, out=np.zeros_like(accepted), where=visits > 0)
+    return share
+
+
 @dataclasses.dataclass(frozen=True)
-class Rows:
-    """Constraints across groups: sum_g moments[i, g] @ moments of g + helper[i] @ e >= 0, 0 <= e <= most."""
+class LinkingConstraints:
+    """Constraints across groups, with H auxiliary variables e.
 
-    moments: Float[Array, "R G M"]
-    helper: Float[Array, "R H"]
-    most: Float[Array, "H"]
-
-
-def best_jointly(
-    groups: Sequence[Columns], rows: Rows, cost: Float[Array, "H"] | None = None
-) -> tuple[list[Mixture], float, float]:
-    """The largest total return under the rows, or with `cost` the smallest -(cost @ e): mixtures, value, bound.
-
-    The columns at hand must be able to satisfy the rows.
+    Row i: sum_g moments[i, g] @ (moments of group g) + auxiliary[i] @ e >= 0, with 0 <= e <= upper_bounds.
     """
-    penalty = np.zeros(len(rows.most)) if cost is None else cost
-    units = [np.zeros_like(g.unit) if cost is not None else g.group.size * g.unit for g in groups]
+
+    moments: Float[Values, "R G M"]
+    auxiliary: Float[Values, "R H"]
+    upper_bounds: Float[Values, "H"]
+
+
+def best_mixtures(
+    pools: Sequence[ColumnPool],
+    constraints: LinkingConstraints,
+    auxiliary_cost: Float[Values, "H"] | None = None,
+) -> tuple[list[Mixture], float, float]:
+    """The largest total return under the constraints: one mixture per group, value and proven upper bound.
+
+    With `auxiliary_cost` the objective is -(auxiliary_cost @ e) instead of the return. The columns in the pools must
+    be able to satisfy the constraints.
+    """
+    cost = np.zeros(len(constraints.upper_bounds)) if auxiliary_cost is None else auxiliary_cost
+    objectives = [
+        p.group.size * p.return_weights if auxiliary_cost is None else np.zeros_like(p.return_weights)
+        for p in pools
+    ]
     bound = np.inf
     while True:
-        value, prices, weights = _master(groups, rows, units, penalty)
-        wishes = [u + w for u, w in zip(units, np.einsum("r,rgm->gm", prices, rows.moments), strict=True)]
-        before = [len(g.moments) for g in groups]
-        worth = sum(g.ask(wish) for g, wish in zip(groups, wishes, strict=True))
-        # weak duality: helpers take all they may where their price pays for them
-        bound = min(bound, worth + float(rows.most @ np.maximum(prices @ rows.helper - penalty, 0)))
-        if bound - value <= 1e-8 * max(1.0, abs(value)) or before == [len(g.moments) for g in groups]:
+        value, prices, weights = _restricted_master(pools, constraints, objectives, cost)
+        priced = np.einsum("r,rgm->gm", prices, constraints.moments)
+        sizes = [len(p.moments) for p in pools]
+        best = sum(p.generate(o + w) for p, o, w in zip(pools, objectives, priced, strict=True))
+        # weak duality: an auxiliary variable sits at its upper bound wherever its reduced cost is positive
+        reduced = np.maximum(prices @ constraints.auxiliary - cost, 0)
+        bound = min(bound, best + float(constraints.upper_bounds @ reduced))
+        if bound - value <= 1e-8 * max(1.0, abs(value)) or sizes == [len(p.moments) for p in pools]:
             used = [np.flatnonzero(w > 1e-12) for w in weights]
-            mixtures = [g.mix(list(i), list(w[i])) for g, i, w in zip(groups, used, weights, strict=True)]
+            mixtures = [p.mix(list(i), list(w[i])) for p, i, w in zip(pools, used, weights, strict=True)]
             return mixtures, value, max(bound, value)
 
 
-def _master(
-    groups: Sequence[Columns], rows: Rows, units: list[Array], penalty: Array
-) -> tuple[float, Float[Array, "R"], list[Array]]:
-    """The best mixture of the columns at hand: value, price of each row, weights of each group's columns."""
-    sizes = [len(g.moments) for g in groups]
-    body = np.hstack([rows.moments[:, i] @ g.moments.T for i, g in enumerate(groups)])
-    gain = np.concatenate([g.moments @ unit for g, unit in zip(groups, units, strict=True)])
-    owner = np.repeat(np.arange(len(groups)), sizes)
-    cost = np.concatenate([-gain, penalty])
-    unit = max(
-        float(abs(cost).max()), 1e-300
-    )  # tolerances are absolute: thousands of them would be too tight
+def _restricted_master(
+    pools: Sequence[ColumnPool], constraints: LinkingConstraints, objectives: list[Values], cost: Values
+) -> tuple[float, Float[Values, "R"], list[Values]]:
+    """The best mixture of the columns in the pools: value, dual price of each row, weights of each group's columns."""
+    sizes = [len(p.moments) for p in pools]
+    body = np.hstack([constraints.moments[:, i] @ p.moments.T for i, p in enumerate(pools)])
+    gain = np.concatenate([p.moments @ weights for p, weights in zip(pools, objectives, strict=True)])
+    owner = np.repeat(np.arange(len(pools)), sizes)
+    minimised = np.concatenate([-gain, cost])
+    # the solver's tolerances are absolute: with costs in the thousands they would be too tight
+    unit = max(float(abs(minimised).max()), 1e-300)
     programme = {
-        "c": cost / unit,
-        "A_ub": -np.hstack([body, rows.helper]),
+        "c": minimised / unit,
+        "A_ub": -np.hstack([body, constraints.auxiliary]),
         "b_ub": np.zeros(len(body)),
-        "A_eq": np.pad((owner == np.arange(len(groups))[:, None]) * 1.0, ((0, 0), (0, len(penalty)))),
-        "b_eq": np.ones(len(groups)),
-        "bounds": [(0, None)] * len(owner) + [(0, most) for most in rows.most],
+        "A_eq": np.pad((owner == np.arange(len(pools))[:, None]) * 1.0, ((0, 0), (0, len(cost)))),
+        "b_eq": np.ones(len(pools)),
+        "bounds": [(0, None)] * len(owner) + [(0, bound) for bound in constraints.upper_bounds],
     }
     for method, options in _SOLVERS:
         result = linprog(**programme, method=method, options=options)

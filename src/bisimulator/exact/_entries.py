@@ -1,4 +1,4 @@
-"""What a certificate says: every group's value, their gap, the bound on it, and where the two differ."""
+"""What a certificate contains: every group's value, their gap, the bound on it, and why the two differ."""
 
 from __future__ import annotations
 
@@ -8,49 +8,55 @@ from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 
-from bisimulator.core import PersonChain
+from bisimulator.core import PersonChain, Values
 from bisimulator.errors import check_known
+from bisimulator.exact._html import html_table
 from bisimulator.exact.transport import optimal_transport
-
-Array = NDArray[np.float64]
 
 SIGNALS = {"reward": "the bank's reward", "loans": "loans", "repaid": "repaid loans"}
 HORIZONS = {"discounted": "discounted per visit", "episode": "over an episode"}
+_MAX_PRINTED = 6  # groups
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class View:
-    """What one signal adds up to per person of each group, and how far apart the two most unequal groups are."""
+def _number(value: float) -> str:
+    """Four digits; rounding errors print as 0."""
+    return f"{round(float(value), 9):.4g}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class CertificateEntry:
+    """One signal over one horizon: its expected sum per person of each group, and the most unequal pair of groups."""
 
     signal: str
     horizon: str
-    values: Float[Array, "G"]  # J(g), expected sum per person
+    values: Float[Values, "G"]  # J(g), expected sum per person
     groups: tuple[int, int]  # the two groups with the largest gap
     gap: float
     bound: float  # W1(d) of these two groups; NaN where there is none
-    error_bound: float  # gaps <= bounds + error_bound, proven, rounding included
-    pairing: Float[Array, "C C"] | None  # the optimal pairing of their scores at the start
-    worst_pair: tuple[int, int] | None  # matched scores whose futures differ most
+    error_bound: float  # gaps <= bounds + error_bound is proven, rounding included
+    pairing: Float[Values, "C C"] | None  # the optimal pairing of their scores at the start
+    worst_pair: tuple[int, int] | None  # paired scores whose futures differ most
     worst_distance: float
-    over_time: float  # what cancels within a matched pair, between better and worse times
-    between_people: float  # what cancels between pairs, some favouring the one group and some the other
-    gaps: Float[Array, "G G"]
-    bounds: Float[Array, "G G"]
+    over_time: float  # what cancels within a pair, between better and worse times
+    between_people: float  # what cancels between pairs, some favouring one group and some the other
+    gaps: Float[Values, "G G"]
+    bounds: Float[Values, "G G"]
 
     @property
     def slack(self) -> float:
+        """Bound minus gap."""
         return self.bound - self.gap
 
     @property
     def explanation(self) -> str:
+        """Why gap and bound differ, or why they do not, in words."""
         if len(self.values) == 1:
             return "There is only one group, so there is nothing to compare."
         if np.isnan(self.bound):
             return (
-                "No bound: by people's past loans the policy makes too many differences to compare every pair of "
-                "people. The gap is exact all the same."
+                "No bound: the policy distinguishes too many loan histories to compare every pair of people. "
+                "The gap is still exact."
             )
         if self.bound <= 1e-9:
             return "The groups fare exactly alike: matched people have the same future in every respect."
@@ -60,103 +66,142 @@ class View:
             )
         return (
             f"Fairness by compensation: matched people differ by {self.bound:.2f} on average, of which the groups' "
-            f"averages show {self.gap:.2f}; {self.over_time:.2f} cancels over a pair's own time (better now, worse "
+            f"averages show {self.gap:.2f}; {self.over_time:.2f} cancels over time within a pair (better now, worse "
             f"later) and {self.between_people:.2f} between pairs (some favour one group, some the other)."
         )
 
+    @property
+    def _title(self) -> str:
+        return f"{SIGNALS[self.signal]}, {HORIZONS[self.horizon]}"
 
-@dataclasses.dataclass(frozen=True, eq=False)
+    def __repr__(self) -> str:
+        values = ", ".join(_number(value) for value in self.values[:_MAX_PRINTED])
+        more = f", ... ({len(self.values)} groups)" if len(self.values) > _MAX_PRINTED else ""
+        gap = f"gap {_number(self.gap)}, bound {_number(self.bound)}"
+        return f"CertificateEntry({self._title}: values {values}{more}, {gap})"
+
+    def _repr_html_(self) -> str:
+        rows = [(f"value of group {g + 1}", _number(value)) for g, value in enumerate(self.values)]
+        rows += [("gap", _number(self.gap)), ("bound", _number(self.bound)), ("slack", _number(self.slack))]
+        return html_table(self._title, (), rows, self.explanation)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """All views of one policy; the first is the one that the properties speak of."""
+    """All entries of one policy; `values`, `gap`, `bound`, `slack` and `explanation` are those of the first."""
 
     env: str
-    gamma: float  # per visit of a person
-    views: Mapping[tuple[str, str], View]
+    gamma: float  # per visit of a person; NaN if there is no discounted entry
+    entries: Mapping[tuple[str, str], CertificateEntry]  # by (signal, horizon)
+    group_names: tuple[str, ...]
     exact: bool = True
 
-    def view(self, signal: str = "reward", horizon: str = "discounted") -> View:
+    def entry(self, signal: str = "reward", horizon: str = "discounted") -> CertificateEntry:
+        """The entry of a signal ("reward", "loans" or "repaid") over a horizon ("discounted" or "episode").
+
+        Raises:
+            ValueError: if the name is unknown, or this certificate does not have the entry.
+        """
         check_known("signal", signal, SIGNALS)
         check_known("horizon", horizon, HORIZONS)
-        if (signal, horizon) not in self.views:
-            raise ValueError(f"this certificate has no {horizon} view; it has {sorted(self.views)}")
-        return self.views[signal, horizon]
+        if (signal, horizon) not in self.entries:
+            known = ", ".join(f"entry{key}" for key in sorted(self.entries))
+            raise ValueError(f"this certificate has no {horizon} entry; it has {known}")
+        return self.entries[signal, horizon]
 
     @property
-    def main(self) -> View:
-        return next(iter(self.views.values()))
+    def main(self) -> CertificateEntry:
+        """The first entry: the bank's reward, discounted if the certificate has that."""
+        return next(iter(self.entries.values()))
 
     @property
-    def values(self) -> Float[Array, "G"]:
+    def values(self) -> Float[Values, "G"]:
+        """J(g) of every group."""
         return self.main.values
 
     @property
     def gap(self) -> float:
+        """The demographic-parity gap of the two groups that differ most."""
         return self.main.gap
 
     @property
     def bound(self) -> float:
+        """What bounds the gap: W1(d) of the two groups."""
         return self.main.bound
 
     @property
     def slack(self) -> float:
+        """Bound minus gap."""
         return self.main.slack
 
     @property
     def explanation(self) -> str:
+        """Why gap and bound differ, or why they do not, in words."""
         return self.main.explanation
 
-    def __str__(self) -> str:
-        lines = [f"Certificate for {self.env}: exact"]
-        for (signal, horizon), view in self.views.items():
-            lines.append(
-                f"  {SIGNALS[signal]}, {HORIZONS[horizon]}: gap {view.gap:.4g}, bound {view.bound:.4g}"
-            )
-        return "\n".join([*lines, f"  {self.explanation}"])
+    @property
+    def _title(self) -> str:
+        return f"Certificate for {self.env}: exact"
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {entry._title}: gap {_number(entry.gap)}, bound {_number(entry.bound)}"
+            for entry in self.entries.values()
+        ]
+        return "\n".join([self._title, *lines, f"  {self.explanation}"])
+
+    def _repr_html_(self) -> str:
+        head = ("per person", *(f"group {name}" for name in self.group_names), "gap", "bound")
+        rows = [
+            (entry._title, *(_number(number) for number in (*entry.values, entry.gap, entry.bound)))
+            for entry in self.entries.values()
+        ]
+        return html_table(self._title, head, rows, self.explanation)
 
 
-def signals(repaid: Array, loans: Array, chain: PersonChain) -> dict[str, Array]:
-    """What a visit brings on average, for every signal, by the probabilities of a repaid loan and of any."""
+def signals(repaid: Values, loans: Values, chain: PersonChain) -> dict[str, Values]:
+    """The expected signals of a visit, from the probabilities of a repaid loan and of any loan."""
     reward = repaid * chain.reward_repaid + (loans - repaid) * chain.reward_default
     return {"reward": reward, "loans": loans, "repaid": repaid}
 
 
-def view_between(
+def entry_with_bound(
     signal: str,
     horizon: str,
-    start: Float[Array, "G n"],
-    value: Float[Array, "G n"],
-    metric: Callable[[int, int], tuple[Float[Array, "n n"], float]],
+    start: Float[Values, "G n"],
+    value: Float[Values, "G n"],
+    metric: Callable[[int, int], tuple[Float[Values, "n n"], float]],
     scores: int,
-) -> View:
-    """The view of people who start in one of n states with probabilities `start` and are worth `value` there.
+) -> CertificateEntry:
+    """The entry of people who start in one of n states with probabilities `start` and have `value` from there.
 
-    `metric` gives two groups' distances between these states and their error bound. The states are
+    `metric(g, h)` returns the distances between the states of two groups and their error bound. The states are
     (conscientiousness, score), the score last.
     """
     totals = (start * value).sum(1)
     gaps = abs(totals[:, None] - totals)
-    bounds, largest_error, plans, distances = np.zeros_like(gaps), 0.0, {}, {}
+    bounds, max_error, plans, distances = np.zeros_like(gaps), 0.0, {}, {}
     for g, h in combinations(range(len(totals)), 2):
         distance, error = metric(g, h)
         bounds[g, h], plan = optimal_transport(distance, start[g], start[h])
-        bounds[h, g], largest_error = bounds[g, h], max(largest_error, error)
+        bounds[h, g], max_error = bounds[g, h], max(max_error, error)
         plans[g, h], distances[g, h] = plan, distance
     if not plans:
-        return _view_of_one(signal, horizon, totals)
+        return _entry_of_one_group(signal, horizon, totals)
     g, h = max(plans, key=lambda pair: gaps[pair])
     plan, distance, differences = plans[g, h], distances[g, h], value[g][:, None] - value[h]
     absolute = float((plan * abs(differences)).sum())
-    matched = plan > 1e-7  # less than that is the rounding of single-precision parameters
+    matched = plan > 1e-7  # less is rounding of single-precision parameters
     worst = np.unravel_index(np.where(matched, distance, -1.0).argmax(), plan.shape)
     by_score = plan.reshape(-1, scores, plan.shape[1] // scores, scores).sum((0, 2))
-    return View(
+    return CertificateEntry(
         signal=signal,
         horizon=horizon,
         values=totals,
         groups=(g, h),
         gap=float(gaps[g, h]),
         bound=float(bounds[g, h]),
-        error_bound=float(largest_error + 1e-12 * abs(value).max()),
+        error_bound=float(max_error + 1e-12 * abs(value).max()),
         pairing=by_score,
         worst_pair=(int(worst[0] % scores), int(worst[1] % scores)),
         worst_distance=float(distance[worst]),
@@ -167,16 +212,20 @@ def view_between(
     )
 
 
-def view_without_bound(signal: str, horizon: str, totals: Float[Array, "G"]) -> View:
-    """Values and gaps alone."""
+def entry_without_bound(signal: str, horizon: str, totals: Float[Values, "G"]) -> CertificateEntry:
+    """The entry with values and gaps only."""
     gaps, nan = abs(totals[:, None] - totals), float("nan")
     if len(totals) == 1:
-        return _view_of_one(signal, horizon, totals)
+        return _entry_of_one_group(signal, horizon, totals)
     g, h = sorted(int(i) for i in np.unravel_index(gaps.argmax(), gaps.shape))
-    gap, missing = float(gaps[g, h]), np.full_like(gaps, nan)
-    return View(signal, horizon, totals, (g, h), gap, nan, nan, None, None, nan, nan, nan, gaps, missing)
+    gap, no_bounds = float(gaps[g, h]), np.full_like(gaps, nan)
+    return CertificateEntry(
+        signal, horizon, totals, (g, h), gap, nan, nan, None, None, nan, nan, nan, gaps, no_bounds
+    )
 
 
-def _view_of_one(signal: str, horizon: str, totals: Array) -> View:
+def _entry_of_one_group(signal: str, horizon: str, totals: Float[Values, "1"]) -> CertificateEntry:
     zero = np.zeros((1, 1))
-    return View(signal, horizon, totals, (0, 0), 0.0, 0.0, 0.0, None, None, 0.0, 0.0, 0.0, zero, zero)
+    return CertificateEntry(
+        signal, horizon, totals, (0, 0), 0.0, 0.0, 0.0, None, None, 0.0, 0.0, 0.0, zero, zero
+    )

@@ -1,31 +1,35 @@
-"""Finite decision processes as plain arrays: what may be passed in, and the average over a policy."""
+"""Finite Markov decision processes as plain arrays: input checks, and the average over a policy."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from bisimulator.core import Values
 from bisimulator.errors import check_array, check_distribution, check_real, check_shape
 
-Array = NDArray[np.float64]
+# A transition matrix (n, n), dense or sparse; and one per action, (A, n, n) or a list of A sparse matrices.
+Matrix: TypeAlias = ArrayLike | sp.sparray
+Matrices: TypeAlias = Iterable[Matrix]
 
 
-def check_chain(transition: Any, reward: Any) -> tuple[sp.csr_array, Float[Array, "n"]]:
-    """A Markov chain with rewards: (n, n) dense or sparse, and (n,). Rows are renormalised to sum to 1."""
+def check_chain(transition: Matrix, reward: ArrayLike) -> tuple[sp.csr_array, Float[Values, "n"]]:
+    """A Markov chain with rewards: (n, n), dense or sparse, and (n,). Rows are renormalised to sum to 1."""
     matrix = _check_rows("transition", transition)
     rewards = check_array(
-        "reward", reward, ndim=(1,), hint="pass one number per state (average the policy in)"
+        "reward", reward, ndim=(1,), hint="pass one number per state; policy_average averages over a policy"
     )
     check_shape("reward", rewards, (matrix.shape[0],), "one per state of transition")
     return matrix, rewards
 
 
-def check_process(transition: Any, reward: Any) -> tuple[list[sp.csr_array], Float[Array, "A n"]]:
-    """A decision process: (A, n, n) dense or A sparse (n, n) matrices, and rewards (A, n)."""
+def check_process(transition: Matrices, reward: ArrayLike) -> tuple[list[sp.csr_array], Float[Values, "A n"]]:
+    """A decision process: (A, n, n), dense or A sparse (n, n) matrices, and rewards (A, n)."""
     matrices = [_check_rows(f"transition[{a}]", matrix) for a, matrix in enumerate(transition)]
     if not matrices:
         raise ValueError("transition has no actions, got 0; pass (A, n, n) with at least one action")
@@ -40,23 +44,40 @@ def check_process(transition: Any, reward: Any) -> tuple[list[sp.csr_array], Flo
     return matrices, rewards
 
 
-def check_discount(gamma: Any) -> float:
+def check_discount(gamma: float) -> float:
+    """A discount factor in [0, 1)."""
     gamma = check_real("gamma", gamma)
     if not 0 <= gamma < 1:
         raise ValueError(
             f"gamma must lie in [0, 1), got {gamma:g}; the metric has no fixed point at 1: "
-            "discount, or use a finite horizon (bisimulator.certify reports both)"
+            "pass a discount such as 0.99, or use a finite horizon (bisimulator.certify reports both)"
         )
     return gamma
 
 
 def policy_average(
-    transition: Any, reward: Any, policy: Any
-) -> tuple[Float[Array, "n n"] | sp.csr_array, Float[Array, "n"]]:
-    """tau^pi (n, n) and R^pi (n,) from transition (A, n, n), reward (A, n), policy (n, A) (Definition 2).
+    transition: Matrices, reward: ArrayLike, policy: ArrayLike
+) -> tuple[Float[Values, "n n"] | sp.csr_array, Float[Values, "n"]]:
+    """The Markov chain that a policy makes of a decision process: tau^pi and R^pi (Definition 2).
 
-    Sparse matrices in, a sparse matrix out.
+    Args:
+        transition: probabilities (A, n, n), or a list of A sparse (n, n) matrices.
+        reward: expected rewards (A, n).
+        policy: `pi(action | state)`, (n, A).
+
+    Returns:
+        The transition matrix (n, n), sparse if any matrix of `transition` is, and the rewards (n,).
+
+    Example:
+        >>> stay, swap = np.eye(2), np.eye(2)[::-1]
+        >>> matrix, reward = policy_average([stay, swap], [[0, 0], [1, 1]], [[0.5, 0.5], [1, 0]])
+        >>> matrix
+        array([[0.5, 0.5],
+               [0. , 1. ]])
+        >>> reward
+        array([0.5, 0. ])
     """
+    transition = list(transition)
     matrices, rewards = check_process(transition, reward)
     weights = check_distribution("policy", policy, ndim=(2,))
     check_shape("policy", weights, rewards.shape[::-1], "states, actions")
@@ -65,7 +86,7 @@ def policy_average(
     return (average.toarray() if dense else sp.csr_array(average)), (weights.T * rewards).sum(0)
 
 
-def _check_rows(name: str, value: Any) -> sp.csr_array:
+def _check_rows(name: str, value: Matrix) -> sp.csr_array:
     if sp.issparse(value):
         matrix = sp.csr_array(value, dtype=np.float64)
         check_array(name, matrix.data, ndim=(1,))

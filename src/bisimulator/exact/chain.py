@@ -1,6 +1,6 @@
-"""Exact expectations of a policy on lending, without simulation: the oracle of the tests.
+"""Exact expectations of a policy on lending, without simulation.
 
-A person is an independent Markov chain over scores that moves with probability 1 / population a step. Every
+A person is an independent Markov chain over scores that moves with probability 1 / population per step. Every
 expectation over an episode is then linear in the expected number of visits to each score, a geometric
 series of the one-step matrix that is summed by doubling.
 """
@@ -10,41 +10,89 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bisimulator.core import Env, PersonChain, Values
 from bisimulator.errors import check_probabilities, check_shape
+from bisimulator.exact._html import html_table
+
+_MAX_PRINTED = 8  # groups; more are left out of the text
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Expectation:
     """Expected results of an episode. Arrays are per group; a recall is the ratio of two expectations."""
 
     average_return: float
-    group_return: Values  # (G,) total reward from the group
-    applied: Values  # (G,)
-    approved: Values  # (G,) loans
-    qualified: Values  # (G,) applicants who would have repaid
-    approved_qualified: Values  # (G,) loans repaid
-    final_scores: Values  # (G, C) expected distribution of scores at the end
+    group_return: Float[Values, "G"]  # total reward from the group
+    applied: Float[Values, "G"]
+    approved: Float[Values, "G"]  # loans
+    qualified: Float[Values, "G"]  # applicants who would have repaid
+    approved_qualified: Float[Values, "G"]  # loans repaid
+    final_scores: Float[Values, "G C"]  # expected distribution of scores at the end
+    group_names: tuple[str, ...]
 
     @property
-    def recall(self) -> Values:
-        return self.approved_qualified / self.qualified
+    def recall(self) -> Float[Values, "G"]:
+        """Accepted repayers out of all repayers; NaN for a group in which nobody would repay."""
+        with np.errstate(invalid="ignore"):
+            return self.approved_qualified / self.qualified
 
     @property
     def recall_gap(self) -> float:
+        """The largest minus the smallest recall."""
         return float(np.ptp(self.recall))
 
     @property
     def credit_gap(self) -> float:
-        """Largest Kantorovich distance between two groups' expected final scores."""
+        """The largest Kantorovich distance between two groups' expected final scores."""
         cdf = self.final_scores.cumsum(-1)[:, :-1]
         return float(np.abs(cdf[:, None] - cdf[None]).sum(-1).max())
 
+    @property
+    def _title(self) -> str:
+        return (
+            f"Expectation: average return {self.average_return:.5g}, recall gap {self.recall_gap:.3g}, "
+            f"credit gap {self.credit_gap:.3g}"
+        )
+
+    @property
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        groups = zip(self.group_names, self.group_return, self.recall, self.approved, strict=True)
+        return [(name, f"{value:.5g}", f"{r:.3g}", f"{loans:.5g}") for name, value, r, loans in groups]
+
+    def __repr__(self) -> str:
+        rows = [
+            f"  group {name}: return {value}, recall {recall}, loans {loans}"
+            for name, value, recall, loans in self._rows[:_MAX_PRINTED]
+        ]
+        more = [f"  ... {len(self._rows)} groups"] if len(self._rows) > _MAX_PRINTED else []
+        return "\n".join([self._title, *rows, *more])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, ("group", "return", "recall", "loans"), self._rows)
+
 
 def expect(env: Env, policy: ArrayLike) -> Expectation:
-    """Exact expectations of `pi(accept | group, score)`, an array (groups, scores)."""
+    """Exact expectations of a policy that looks at group and score only.
+
+    Args:
+        env: an environment in which people are independent Markov chains (lending, us-credit).
+        policy: `pi(accept | group, score)`, an array (groups, scores).
+
+    Returns:
+        What an episode brings in expectation, per group.
+
+    Raises:
+        ValueError: if the environment has no exact answer, or the policy has another shape.
+
+    Example:
+        >>> expect(bisimulator.make("lending"), np.ones((2, 7)))
+        Expectation: average return 3570.7, recall gap 0, credit gap 2.21
+          group 1: return 3091, recall 1, loans 5000
+          group 2: return 479.71, recall 1, loans 5000
+    """
     chain = person_chain(env)
     accept = check_probabilities("policy", policy, ndim=(2,))
     check_shape("policy", accept, (env.num_groups, chain.num_scores), "groups x scores")
@@ -61,6 +109,7 @@ def expect(env: Env, policy: ArrayLike) -> Expectation:
         qualified=(per_group * chain.repayment).sum((0, 2)),
         approved_qualified=repaid.sum((0, 2)),
         final_scores=(final * weight).sum(0),
+        group_names=env.group_names,
     )
 
 
@@ -68,34 +117,36 @@ def person_chain(env: Env) -> PersonChain:
     """The chain of one person of an environment in which observed and true scores are the same."""
     reason = why_no_chain(env)
     if reason:
-        raise ValueError(f"there is no exact answer for {env.name!r}: {reason}; simulate it instead")
+        raise ValueError(
+            f"there is no exact answer for {env.name!r}: {reason}; simulate it with bisimulator.evaluate"
+        )
     assert env.scenario.person_model is not None
     return env.scenario.person_model.chain(env.params)
 
 
 def why_no_chain(env: Env) -> str:
-    """Why a person is not a finite Markov chain here; empty if he or she is."""
+    """Why a person is not a finite Markov chain here; empty if they are one."""
     model = env.scenario.person_model
     if model is None:
-        return "people influence each other, so one person's life is not a Markov chain of its own"
+        return "people influence each other, so a single person is not a Markov chain"
     true = np.asarray(model.true_omega(env.params))
     if not (np.asarray(env.params.omega) == true).all():
         return (
-            f"the agent sees other scores than the true ones (omega {np.asarray(env.params.omega).tolist()}, where "
-            f"{true.tolist()} shows the true ones), so a score does not determine the probability of repayment"
+            f"observed scores differ from true ones (omega is {np.asarray(env.params.omega).tolist()}; they are equal "
+            f"with {true.tolist()}), so an observed score does not determine the probability of repayment"
         )
     return ""
 
 
 def without_rare_types(chain: PersonChain) -> PersonChain:
-    """The chain without the outermost types of a quadrature, which have no weight."""
-    seen = chain.type_probs > 1e-10
-    probs = chain.type_probs[seen] / chain.type_probs[seen].sum()
-    return dataclasses.replace(chain, repayment=chain.repayment[seen], type_probs=probs)
+    """The chain without the outermost types of a quadrature, whose weight is negligible."""
+    common = chain.type_probs > 1e-10
+    probs = chain.type_probs[common] / chain.type_probs[common].sum()
+    return dataclasses.replace(chain, repayment=chain.repayment[common], type_probs=probs)
 
 
-def visit_matrix(accept: Values, chain: PersonChain) -> Values:
-    """Where one visit takes a person, (H, G, C, C), from acceptance probabilities (G, C)."""
+def visit_matrix(accept: Float[Values, "G C"], chain: PersonChain) -> Float[Values, "H G C C"]:
+    """The transition matrices of one visit, by hidden type and group."""
     stay = np.eye(chain.num_scores)
     up, down = (stay[scores] for scores in chain.next_scores)
     repaid = (accept * chain.repayment)[..., None]
@@ -103,8 +154,10 @@ def visit_matrix(accept: Values, chain: PersonChain) -> Values:
     return repaid * up + defaulted * down + (1 - repaid - defaulted) * stay
 
 
-def _visits(accept: Values, chain: PersonChain) -> tuple[Values, Values]:
-    """One person's expected visits at each score over the horizon, and the distribution at its end."""
+def _visits(
+    accept: Float[Values, "G C"], chain: PersonChain
+) -> tuple[Float[Values, "H G C"], Float[Values, "H G C"]]:
+    """A person's expected number of visits at each score over the episode, and the distribution at its end."""
     rate, move = chain.visit_rate, visit_matrix(accept, chain)
     one_step = np.eye(move.shape[-1]) + rate * (move - np.eye(move.shape[-1]))
     power, total = np.broadcast_to(np.eye(move.shape[-1]), move.shape), np.zeros(move.shape)

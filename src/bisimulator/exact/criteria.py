@@ -1,232 +1,259 @@
-"""What fairness can be asked for on a frontier: each criterion finds the best return at a level of it."""
+"""Fairness criteria of a frontier: each finds the best attainable return at a level of fairness."""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import heapq
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations, permutations
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 
-from bisimulator.exact._column_generation import Columns, Mixture, Rows, best_jointly
+from bisimulator.core import Values
+from bisimulator.exact._column_generation import (
+    ColumnPool,
+    GroupOptimum,
+    LinkingConstraints,
+    Mixture,
+    best_mixtures,
+)
 from bisimulator.exact._occupancy import ACCEPTED_REPAYERS, FINAL, REPAYERS, RETURN
 from bisimulator.exact._stationary import Demand
 
-Array = NDArray[np.float64]
-
-_SEARCHED = 1e-6  # of the value: when the search for the best band of recalls stops
+_SEARCH_TOLERANCE = 1e-6  # of the value: when the search for the best interval of recalls stops
 
 
-def recalls(moments: Float[Array, "g M"]) -> Float[Array, "g"]:
-    """Accepted repayers out of all repayers; NaN for a group in which nobody ever would repay."""
-    accepted, all_ = moments[:, ACCEPTED_REPAYERS], moments[:, REPAYERS]
-    return np.divide(accepted, all_, out=np.full(len(moments), np.nan), where=all_ > 0)
+def recalls(moments: Float[Values, "g M"]) -> Float[Values, "g"]:
+    """Accepted repayers out of all repayers; NaN for a group in which nobody would ever repay."""
+    accepted, total = moments[:, ACCEPTED_REPAYERS], moments[:, REPAYERS]
+    ratio: Values = np.divide(accepted, total, out=np.full(len(moments), np.nan), where=total > 0)
+    return ratio
 
 
-def credit_gap(moments: Float[Array, "g M"]) -> float:
-    """Largest Kantorovich distance between two groups' final scores, in points."""
+def credit_gap(moments: Float[Values, "g M"]) -> float:
+    """The largest Kantorovich distance between two groups' final scores, in points."""
     cdf = moments[:, FINAL:].cumsum(1)[:, :-1]
     return float(abs(cdf[:, None] - cdf).sum(-1).max())
 
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """The best at one level: a mixture of policies for each group, and the bound that no policy exceeds."""
+    """The best at one level: a mixture of policies per group, its return, and a bound that no policy exceeds."""
 
     mixtures: Sequence[Mixture]
     value: float
     upper_bound: float
 
     @property
-    def moments(self) -> Float[Array, "G M"]:
+    def moments(self) -> Float[Values, "G M"]:
+        """Per person, one row per group."""
         return np.stack([mixture.moments for mixture in self.mixtures])
 
 
-class Criterion:
-    """Base: knows the best without any demand, and each group's best under a demand on its recall."""
+class Criterion(abc.ABC):
+    """What every criterion shares: the unconstrained optimum, and each group's best under a demand on its recall."""
 
-    separate = False  # does the demand fall apart into one per group?
+    separable: ClassVar[bool] = False  # one demand per group, so that a level may be one number per group
+    level_meaning: ClassVar[str] = "recalls"
+    max_level: ClassVar[float] = 1.0
 
-    def __init__(self, groups: Sequence[Columns]) -> None:
-        self.groups = groups
-        self._known: dict[tuple[int, float, float], tuple[Mixture, float, float]] = {}
+    def __init__(self, pools: Sequence[ColumnPool]) -> None:
+        self.pools = pools
+        self._optima: dict[tuple[int, float, float], GroupOptimum] = {}
 
-    def solve(self, level: float) -> Point | None:
-        """The best at `level`; None if no policy gets there."""
-        raise NotImplementedError
+    @abc.abstractmethod
+    def solve(self, level: float | Float[Values, "G"]) -> Point | None:
+        """The best at `level`, or at one level per group if `separable`; None if no policy reaches it."""
 
+    @abc.abstractmethod
     def demand(self, level: float) -> Demand:
-        """The same demand on the moments of a stationary policy."""
-        raise NotImplementedError
+        """The same demand on the moments of stationary policies."""
 
+    @abc.abstractmethod
     def default_levels(self) -> tuple[float, float]:
-        """From the strictest level that can be had to the one at which it no longer binds, in ascending order."""
-        raise NotImplementedError
+        """The strictest level that can be reached and the one at which it stops binding, in ascending order."""
 
     @cached_property
-    def free(self) -> Point:
-        return self._point([self._limit(g, 0.0, 1.0) for g in range(len(self.groups))])
+    def unconstrained(self) -> Point:
+        """The best without any demand."""
+        return self._point([self._group_optimum(g, 0.0, 1.0) for g in range(len(self.pools))])
 
     @cached_property
-    def free_recalls(self) -> Float[Array, "G"]:
-        return recalls(self.free.moments)
+    def unconstrained_recalls(self) -> Float[Values, "G"]:
+        """The recalls of the best policy without any demand."""
+        return recalls(self.unconstrained.moments)
 
-    def _limit(self, g: int, recall: float, side: float) -> tuple[Mixture, float, float]:
-        """Group g's best with side * (its recall - recall) >= 0; bound and price as `Columns.best`."""
-        if (g, recall, side) not in self._known:
-            self._known[g, recall, side] = self.groups[g].best(self._slack(recall, side))
-        return self._known[g, recall, side]
+    def _group_optimum(self, g: int, recall: float, sign: float) -> GroupOptimum:
+        """Group g's best subject to sign * (its recall - recall) >= 0."""
+        if (g, recall, sign) not in self._optima:
+            self._optima[g, recall, sign] = self.pools[g].best_under(self._constraint(recall, sign))
+        return self._optima[g, recall, sign]
 
-    def _slack(self, recall: float, side: float) -> Float[Array, "M"]:
-        """A demand on recall = accepted / all as a linear one: side * (accepted - recall * all) >= 0."""
-        slack = np.zeros(self.groups[0].moments.shape[1])
-        slack[ACCEPTED_REPAYERS], slack[REPAYERS] = side, -side * recall
-        return slack
+    def _constraint(self, recall: float, sign: float) -> Float[Values, "M"]:
+        return recall_constraint(self.pools[0].moments.shape[1], recall, sign)
 
-    def _point(self, found: Sequence[tuple[Mixture, float, float]]) -> Point:
-        sizes = np.array([columns.group.size for columns in self.groups])
-        value = float(sizes @ [mixture.moments[RETURN] for mixture, _, _ in found])
-        bound = float(sizes @ [bound for _, bound, _ in found])
-        return Point([mixture for mixture, _, _ in found], value, max(bound, value))
+    def _point(self, optima: Sequence[GroupOptimum]) -> Point:
+        sizes = np.array([pool.group.size for pool in self.pools])
+        value = float(sizes @ [optimum.mixture.moments[RETURN] for optimum in optima])
+        bound = float(sizes @ [optimum.upper_bound for optimum in optima])
+        return Point([optimum.mixture for optimum in optima], value, max(bound, value))
+
+
+def recall_constraint(size: int, recall: float, sign: float) -> Float[Values, "M"]:
+    """A demand on recall = accepted / all as a linear one: sign * (accepted - recall * all) >= 0."""
+    constraint = np.zeros(size)
+    constraint[ACCEPTED_REPAYERS], constraint[REPAYERS] = sign, -sign * recall
+    return constraint
 
 
 class MinRecall(Criterion):
-    """Every group's recall is at least the level (a number, or one a group)."""
+    """Every group's recall is at least the level (one number, or one per group)."""
 
-    separate = True
+    separable = True
 
-    def solve(self, level: float | Float[Array, "G"]) -> Point:
-        each = np.broadcast_to(level, len(self.groups))
-        return self._point([self._limit(g, float(recall), 1.0) for g, recall in enumerate(each)])
+    def solve(self, level: float | Float[Values, "G"]) -> Point:
+        levels = np.broadcast_to(level, len(self.pools))
+        return self._point([self._group_optimum(g, float(recall), 1.0) for g, recall in enumerate(levels)])
 
     def demand(self, level: float) -> Demand:
-        def room(moments: Float[Array, "g M"]) -> tuple[Array, Array]:
-            slack = np.zeros(moments.shape[1])
-            slack[ACCEPTED_REPAYERS], slack[REPAYERS] = 1.0, -level
-            return moments @ slack, np.eye(len(moments))[:, :, None] * slack
+        def slack(moments: Float[Values, "g M"]) -> tuple[Values, Values]:
+            constraint = recall_constraint(moments.shape[1], level, 1.0)
+            return moments @ constraint, np.eye(len(moments))[:, :, None] * constraint
 
-        return room
+        return slack
 
     def default_levels(self) -> tuple[float, float]:
-        return float(np.nanmin(self.free_recalls)), 1.0
+        return float(np.nanmin(self.unconstrained_recalls)), 1.0
 
 
 class RecallGap(Criterion):
     """The largest and the smallest recall differ by at most the level."""
 
-    def solve(self, level: float) -> Point:
-        """Best-first search for the band [rho, rho + level] of recalls, with a bound for intervals of rho.
+    def solve(self, level: float | Float[Values, "G"]) -> Point:
+        """Best-first search for the interval [rho, rho + level] of recalls, with a bound per range of rho.
 
-        Outside [smallest, largest - level] of the free recalls the band would only constrain more, because
-        each group's best return is unimodal in its recall (the set of moments is convex).
+        Outside [smallest, largest - level] of the unconstrained recalls the interval would only constrain more,
+        because each group's best return is unimodal in its recall (the set of moments is convex).
         """
-        low, high = float(np.nanmin(self.free_recalls)), float(np.nanmax(self.free_recalls)) - level
+        level, free = float(level), self.unconstrained_recalls
+        low, high = float(np.nanmin(free)), float(np.nanmax(free)) - level
         if high <= low:
-            return self.free
-        best = self._point(self._band(low, level))
-        waiting = [(-np.inf, low, high)]
+            return self.unconstrained
+        best = self._point(self._optima_within(low, level))
+        queue = [(-np.inf, low, high)]
         while True:
-            minus_bound, low, high = heapq.heappop(waiting)
-            if -minus_bound - best.value <= _SEARCHED * max(1.0, abs(best.value)) or high - low < 1e-12:
+            minus_bound, low, high = heapq.heappop(queue)
+            if (
+                -minus_bound - best.value <= _SEARCH_TOLERANCE * max(1.0, abs(best.value))
+                or high - low < 1e-12
+            ):
                 return dataclasses.replace(best, upper_bound=max(-minus_bound, best.value))
             for a, b in ((low, (low + high) / 2), ((low + high) / 2, high)):
-                band = self._band((a + b) / 2, level)
-                best = max(best, self._point(band), key=lambda point: point.value)
-                heapq.heappush(waiting, (-self._bound(band, a, b, level), a, b))
+                optima = self._optima_within((a + b) / 2, level)
+                best = max(best, self._point(optima), key=lambda point: point.value)
+                heapq.heappush(queue, (-self._upper_bound(optima, a, b, level), a, b))
 
-    def _band(self, rho: float, level: float) -> list[tuple[Mixture, float, float]]:
+    def _optima_within(self, rho: float, level: float) -> list[GroupOptimum]:
         """Every group's best with a recall in [rho, rho + level]; only the nearer end can bind."""
         return [
-            self._limit(g, rho + level, -1.0) if recall > rho + level else self._limit(g, rho, 1.0)
-            for g, recall in enumerate(self.free_recalls)
+            self._group_optimum(g, rho + level, -1.0)
+            if recall > rho + level
+            else self._group_optimum(g, rho, 1.0)
+            for g, recall in enumerate(self.unconstrained_recalls)
         ]
 
-    def _bound(self, band: list[tuple[Mixture, float, float]], a: float, b: float, level: float) -> float:
-        """At fixed prices the worth of the best columns is convex in rho, so it is largest at an end."""
-        middle, worth = (a + b) / 2, np.zeros(2)
-        for columns, recall, (_, bound, price) in zip(self.groups, self.free_recalls, band, strict=True):
+    def _upper_bound(self, optima: list[GroupOptimum], a: float, b: float, level: float) -> float:
+        """At fixed prices the value of the pricing problem is convex in rho, so it is largest at an end of [a, b]."""
+        middle, bounds = (a + b) / 2, np.zeros(2)
+        for pool, recall, optimum in zip(self.pools, self.unconstrained_recalls, optima, strict=True):
             upper = recall > middle + level
             for end, rho in enumerate((a, b)):
-                slack = self._slack(rho + level, -1.0) if upper else self._slack(rho, 1.0)
-                per_person = columns.group.worth(columns.unit + price * slack) if price else bound
-                worth[end] += columns.group.size * per_person
-        return float(worth.max())
+                per_person = optimum.upper_bound
+                if optimum.price:
+                    constraint = self._constraint(rho + level, -1.0) if upper else self._constraint(rho, 1.0)
+                    per_person = pool.group.max_value(pool.return_weights + optimum.price * constraint)
+                bounds[end] += pool.group.size * per_person
+        return float(bounds.max())
 
     def demand(self, level: float) -> Demand:
-        def rooms(moments: Float[Array, "g M"]) -> tuple[Array, Array]:
+        def slack(moments: Float[Values, "g M"]) -> tuple[Values, Values]:
             pairs = list(permutations(np.flatnonzero(moments[:, REPAYERS] > 0), 2))
-            room, slope = np.empty(len(pairs)), np.zeros((len(pairs), *moments.shape))
+            slacks, slope = np.full(len(pairs), level), np.zeros((len(pairs), *moments.shape))
             for p, pair in enumerate(pairs):
                 for g, sign in zip(pair, (-1.0, 1.0), strict=True):
-                    accepted, all_ = moments[g, ACCEPTED_REPAYERS], moments[g, REPAYERS]
-                    room[p] = (level if sign < 0 else room[p]) + sign * accepted / all_
-                    slope[p, g, ACCEPTED_REPAYERS], slope[p, g, REPAYERS] = (
-                        sign / all_,
-                        -sign * accepted / all_**2,
-                    )
-            return room, slope
+                    accepted, total = moments[g, ACCEPTED_REPAYERS], moments[g, REPAYERS]
+                    slacks[p] += sign * accepted / total
+                    slope[p, g, ACCEPTED_REPAYERS] = sign / total
+                    slope[p, g, REPAYERS] = -sign * accepted / total**2
+            return slacks, slope
 
-        return rooms
+        return slack
 
     def default_levels(self) -> tuple[float, float]:
-        return 0.0, float(np.nanmax(self.free_recalls) - np.nanmin(self.free_recalls))
+        free = self.unconstrained_recalls
+        return 0.0, float(np.nanmax(free) - np.nanmin(free))
 
 
 class CreditGap(Criterion):
     """The groups' final scores differ by at most the level, in points (Kantorovich distance, largest pair)."""
 
-    def solve(self, level: float) -> Point | None:
-        if level < self.least - 1e-9:
+    level_meaning = "score points"
+    max_level = np.inf
+
+    def solve(self, level: float | Float[Values, "G"]) -> Point | None:
+        level = float(level)
+        if level < self.min_gap - 1e-9:
             return None
-        most = np.append(self._rows.most[:-1], max(level, self.least))
-        mixtures, value, bound = best_jointly(self.groups, dataclasses.replace(self._rows, most=most))
-        return Point(mixtures, value, min(bound, max(self.free.value, value)))
+        upper = np.append(self._constraints.upper_bounds[:-1], max(level, self.min_gap))
+        constraints = dataclasses.replace(self._constraints, upper_bounds=upper)
+        mixtures, value, bound = best_mixtures(self.pools, constraints)
+        return Point(mixtures, value, min(bound, max(self.unconstrained.value, value)))
 
     @cached_property
-    def least(self) -> float:
+    def min_gap(self) -> float:
         """The smallest gap that any policy reaches."""
-        cost = np.append(np.zeros(len(self._rows.most) - 1), 1.0)
-        _, value, _ = best_jointly(self.groups, self._rows, cost)
+        cost = np.append(np.zeros(len(self._constraints.upper_bounds) - 1), 1.0)
+        _, value, _ = best_mixtures(self.pools, self._constraints, cost)
         return max(-value, 0.0)
 
     @cached_property
-    def _rows(self) -> Rows:
-        """Helpers: |CDF difference| of every pair and score, then the gap itself, which is at least their sums."""
-        size = self.groups[0].moments.shape[1]
+    def _constraints(self) -> LinkingConstraints:
+        """Auxiliary variables: |CDF difference| per pair and score, then the gap, which is at least their sums."""
+        size = self.pools[0].moments.shape[1]
         below = np.tri(size - FINAL, dtype=float)[:-1]  # shares up to each score but the last
-        pairs = list(combinations(range(len(self.groups)), 2))
+        pairs = list(combinations(range(len(self.pools)), 2))
         count = len(pairs) * len(below)
-        moments = np.zeros((2 * count + len(pairs), len(self.groups), size))
-        helper = np.zeros((len(moments), count + 1))
+        moments = np.zeros((2 * count + len(pairs), len(self.pools), size))
+        auxiliary = np.zeros((len(moments), count + 1))
         for p, (g, h) in enumerate(pairs):
             each = slice(p * len(below), (p + 1) * len(below))
             for side, sign in enumerate((1.0, -1.0)):
                 rows = slice(each.start + side * count, each.stop + side * count)
                 moments[rows, g, FINAL:], moments[rows, h, FINAL:] = sign * below, -sign * below
-                helper[rows, each] = np.eye(len(below))
-            helper[2 * count + p, each], helper[2 * count + p, -1] = -1.0, 1.0
-        return Rows(moments, helper, np.append(np.ones(count), float(len(below))))
+                auxiliary[rows, each] = np.eye(len(below))
+            auxiliary[2 * count + p, each], auxiliary[2 * count + p, -1] = -1.0, 1.0
+        return LinkingConstraints(moments, auxiliary, np.append(np.ones(count), float(len(below))))
 
     def demand(self, level: float) -> Demand:
-        def room(moments: Float[Array, "g M"]) -> tuple[Array, Array]:
+        def slack(moments: Float[Values, "g M"]) -> tuple[Values, Values]:
             cdf = moments[:, FINAL:].cumsum(1)[:, :-1]
             pairs = list(combinations(range(len(moments)), 2))
             gap = np.array([abs(cdf[g] - cdf[h]).sum() for g, h in pairs])
             slope = np.zeros((len(pairs), *moments.shape))
             for p, (g, h) in enumerate(pairs):
                 # d cdf[c] / d share[s] = 1 for s <= c
-                push = np.append(np.sign(cdf[g] - cdf[h])[::-1].cumsum()[::-1], 0.0)
-                slope[p, g, FINAL:], slope[p, h, FINAL:] = -push, push
+                signs = np.append(np.sign(cdf[g] - cdf[h])[::-1].cumsum()[::-1], 0.0)
+                slope[p, g, FINAL:], slope[p, h, FINAL:] = -signs, signs
             return level - gap, slope
 
-        return room
+        return slack
 
     def default_levels(self) -> tuple[float, float]:
-        return self.least, max(self.least, credit_gap(self.free.moments))
+        return self.min_gap, max(self.min_gap, credit_gap(self.unconstrained.moments))
 
 
 CRITERIA: dict[str, type[Criterion]] = {

@@ -1,52 +1,72 @@
-"""The bisimulation metric of a finite process, exact up to an error bound that comes with the answer.
+"""The bisimulation metric of a finite process, exact up to a proven error bound.
 
 Howard's algorithm: keep one coupling of next states for every pair of states, solve the linear equation that
-the couplings give, improve the couplings under the new distances, and stop when nothing more than the
-tolerance can be gained. Improving warm-starts a transportation simplex, so it costs little more than a check.
+the couplings define, improve the couplings under the new distances, and stop when no improvement exceeds the
+tolerance. Improving warm-starts a transportation simplex, so it costs little more than a check.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Float, Int
-from numpy.typing import NDArray
+from jaxtyping import Float, Int, Shaped
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import bicgstab, splu
 
+from bisimulator.core import Values
 from bisimulator.errors import check_real
 from bisimulator.exact._couplings import Couplings, order_rows
-from bisimulator.exact._finite import check_chain, check_discount, check_process
+from bisimulator.exact._finite import Matrices, Matrix, check_chain, check_discount, check_process
+from bisimulator.exact._html import html_table
+from bisimulator.exact.transport import I32, I64
 
-Array = NDArray[np.float64]
-
-_DENSE = 300  # unknowns up to which a dense solve is the fastest
-_PATIENCE = 500  # outer iterations; Howard needs about ten
+_MAX_DENSE = 300  # unknowns up to which a dense solve is the fastest
+_MAX_ITERATIONS = 500  # Howard's algorithm needs about ten
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bisimulation:
-    """Distances between states, and how far from the true ones they can be."""
+    """Distances between states, and a proven bound on their error."""
 
-    distance: Float[Array, "n1 n2"]  # all pairs, or rows of one group against columns of the other
-    error_bound: float  # max |distance - true distance| is at most this, proven, rounding included
+    distance: Float[Values, "n1 n2"]  # all pairs, or rows of one group against columns of the other
+    error_bound: float  # max |distance - true distance| is at most this, rounding included
     iterations: int
-    couplings: "PairCouplings | None" = None
+    couplings: PairCouplings | None = None
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        rows, columns = self.distance.shape
+        return {
+            "distances": f"{rows} x {columns}",
+            "largest": f"{self.distance.max(initial=0):.4g}",
+            "error bound": f"{self.error_bound:.1g}",
+            "iterations": str(self.iterations),
+        }
+
+    def __repr__(self) -> str:
+        return f"Bisimulation({', '.join(f'{name}: {value}' for name, value in self._facts.items())})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Bisimulation metric", (), self._facts.items())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PairCouplings:
     """`couplings[x, y]`: the optimal joint distribution of the next states of x and y."""
 
     _by_action: Sequence[Couplings]
-    _pair_of: Int[NDArray, "n1 n2"]
-    _choice: Int[NDArray, "pairs"]
+    _pair_of: Int[I32, "n1 n2"]
+    _choice: Int[I64, "pairs"]
     _symmetric: bool
 
-    def __getitem__(self, pair: tuple[int, int]) -> Float[Array, "n1 n2"]:
+    def __repr__(self) -> str:
+        rows, columns = self._pair_of.shape
+        return f"PairCouplings({rows} x {columns} states; index with [x, y])"
+
+    def __getitem__(self, pair: tuple[int, int]) -> Float[Values, "n1 n2"]:
         x, y = pair
         if self._symmetric and x == y:
             matrix = self._by_action[0].left
@@ -60,20 +80,41 @@ class PairCouplings:
 
 
 def bisimulation_metric(
-    transition: Any,
-    reward: Any,
+    transition: Matrix,
+    reward: ArrayLike,
     gamma: float,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     tol: float = 1e-9,
     *,
-    between: tuple[Any, Any] | None = None,
+    between: tuple[object, object] | None = None,
     couplings: bool = False,
 ) -> Bisimulation:
     """The (group-conditioned) pi-bisimulation metric: the fixed point of eqs. (3) and (5).
 
-    `transition` (n, n), dense or sparse, and `reward` (n,) have the policy averaged in (`policy_average`).
-    With `groups` (one label per state) only the block across two groups is computed: rows are the states of the
-    smaller label, columns those of the larger. More than two labels need `between=(row_group, column_group)`.
+    Args:
+        transition: the chain's transition matrix (n, n), dense or sparse, with the policy averaged in
+            (`policy_average`).
+        reward: expected rewards (n,).
+        gamma: discount factor in [0, 1).
+        groups: one group label per state. Only the block across two groups is then computed: rows are the states
+            of the smaller label, columns those of the larger.
+        tol: stop as soon as `error_bound` is at most this.
+        between: `(row_group, column_group)`, needed with more than two labels.
+        couplings: also return the optimal couplings of next states.
+
+    Returns:
+        The distances with their proven `error_bound`, which may exceed `tol` if gamma is so close to 1 that double
+        precision does not suffice.
+
+    Raises:
+        ValueError: if the input is not a Markov chain, or if it leads from one group to another (Assumption 2).
+
+    Example:
+        >>> metric = bisimulation_metric([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], reward=[0, 1, 1], gamma=0.9)
+        >>> metric.distance.round(3)  # states 1 and 2 are bisimilar
+        array([[0.   , 1.818, 1.818],
+               [1.818, 0.   , 0.   ],
+               [1.818, 0.   , 0.   ]])
     """
     matrix, rewards = check_chain(transition, reward)
     gamma = check_discount(gamma)
@@ -95,9 +136,26 @@ def bisimulation_metric(
 
 
 def all_actions_metric(
-    transition: Any, reward: Any, gamma: float, tol: float = 1e-9, *, couplings: bool = False
+    transition: Matrices, reward: ArrayLike, gamma: float, tol: float = 1e-9, *, couplings: bool = False
 ) -> Bisimulation:
-    """The bisimulation metric over all actions, eq. (1): transition (A, n, n), reward (A, n)."""
+    """The bisimulation metric over all actions, eq. (1): the largest difference that any action makes.
+
+    Args:
+        transition: probabilities (A, n, n), or a list of A sparse (n, n) matrices.
+        reward: expected rewards (A, n).
+        gamma: discount factor in [0, 1).
+        tol: stop as soon as `error_bound` is at most this.
+        couplings: also return the optimal couplings of next states.
+
+    Returns:
+        The distances with their proven `error_bound`.
+
+    Example:
+        >>> stay, swap = np.eye(2), np.eye(2)[::-1]
+        >>> all_actions_metric([stay, swap], reward=[[0, 1], [0, 0]], gamma=0.5).distance.round(6)
+        array([[0., 2.],
+               [2., 0.]])
+    """
     matrices, rewards = check_process(transition, reward)
     return _howard(matrices, matrices, rewards, rewards, check_discount(gamma), tol, True, couplings)
 
@@ -105,18 +163,18 @@ def all_actions_metric(
 def _howard(
     left: list[sp.csr_array],
     right: list[sp.csr_array],
-    reward_left: Float[Array, "A n1"],
-    reward_right: Float[Array, "A n2"],
+    reward_left: Float[Values, "A n1"],
+    reward_right: Float[Values, "A n2"],
     gamma: float,
     tol: float,
     symmetric: bool,
-    keep: bool,
+    with_couplings: bool,
 ) -> Bisimulation:
-    """Policy iteration over couplings; with several actions, in turns with the choice of the worst action."""
+    """Policy iteration over couplings; with several actions, alternating with the choice of the worst action."""
     tol = check_real("tol", tol, min=0)
     shape = (reward_left.shape[1], reward_right.shape[1])
     x, y = np.triu_indices(shape[0], 1) if symmetric else np.indices(shape).reshape(2, -1)
-    pair_of = np.full(shape, len(x), np.int32)  # x = y keeps the last number, an unknown that is 0
+    pair_of = np.full(shape, len(x), np.int32)  # pairs x = y share the last number, an unknown that is 0
     pair_of[x, y] = np.arange(len(x))
     if symmetric:
         pair_of[y, x] = pair_of[x, y]
@@ -124,15 +182,15 @@ def _howard(
     left, right = _sorted_by_value(left, reward_left, gamma), _sorted_by_value(right, reward_right, gamma)
     stores = [Couplings(m, k, x, y) for m, k in zip(left, right, strict=True)]
     cost = abs(reward_left[:, x] - reward_right[:, y])  # |R(x) - R(y)|
-    choice = cost.argmax(0)
-    one = np.arange(len(x))
+    choice = cost.argmax(0)  # the action that makes the largest difference
+    pairs = np.arange(len(x))
     rounding = np.finfo(float).eps * (4 + sum(max(np.diff(m.indptr), default=0) for m in (left[0], right[0])))
 
     d = np.zeros(len(x) + 1)
-    d[:-1] = _evaluate(stores, choice, cost[choice, one], gamma, pair_of, d)[:-1]
+    d[:-1] = _evaluate(stores, choice, cost[choice, pairs], gamma, pair_of, d)[:-1]
     best, best_bound, idle = d, np.inf, 0
     iteration = 0
-    while iteration < _PATIENCE:
+    while iteration < _MAX_ITERATIONS:
         iteration += 1
         improved = [store.improve(d[pair_of]) for store in stores]
         q = cost + gamma * np.stack([w for w, _ in improved])  # F(d) = max over actions, eq. (1)
@@ -145,21 +203,21 @@ def _howard(
             best, best_bound = d, bound
         if bound <= tol or residual <= slack or idle > 8:
             break
-        if abs(q[choice, one] - d[:-1]).max(initial=0) <= 0.1 * residual:
-            choice = q.argmax(0)  # these couplings are done: let the other player move (Hoffman and Karp)
-        d = _evaluate(stores, choice, cost[choice, one], gamma, pair_of, d)
-    result = PairCouplings(stores, pair_of, choice, symmetric) if keep else None
+        if abs(q[choice, pairs] - d[:-1]).max(initial=0) <= 0.1 * residual:
+            choice = q.argmax(0)  # these couplings are optimal: let the other player move (Hoffman and Karp)
+        d = _evaluate(stores, choice, cost[choice, pairs], gamma, pair_of, d)
+    result = PairCouplings(stores, pair_of, choice, symmetric) if with_couplings else None
     return Bisimulation(best[pair_of], float(best_bound), iteration, result)
 
 
 def _evaluate(
     stores: list[Couplings],
-    choice: Int[NDArray, "pairs"],
-    cost: Float[Array, "pairs"],
+    choice: Int[I64, "pairs"],
+    cost: Float[Values, "pairs"],
     gamma: float,
-    pair_of: Int[NDArray, "n1 n2"],
-    guess: Float[Array, "unknowns"],
-) -> Float[Array, "unknowns"]:
+    pair_of: Int[I32, "n1 n2"],
+    guess: Float[Values, "unknowns"],
+) -> Float[Values, "unknowns"]:
     """Distances under fixed couplings: (I - gamma Omega) d = c."""
     unknowns = len(guess)
     c = np.append(cost, 0.0)
@@ -170,27 +228,28 @@ def _evaluate(
             (mask @ store.matrix(pair_of, unknowns) for mask, store in zip(masks, stores, strict=True)),
             sp.csr_array((unknowns, unknowns)),
         )
-    if unknowns <= _DENSE:
-        return np.linalg.solve(np.eye(unknowns) - gamma * omega.toarray(), c)
+    if unknowns <= _MAX_DENSE:
+        solution: Values = np.linalg.solve(np.eye(unknowns) - gamma * omega.toarray(), c)
+        return solution
     return _refine((sp.eye_array(unknowns) - gamma * omega).tocsr(), c, guess)
 
 
 def _refine(
-    system: sp.csr_array, c: Float[Array, "unknowns"], d: Float[Array, "unknowns"]
-) -> Float[Array, "unknowns"]:
-    """Solve for the correction of d: far enough for this round's couplings, the next rounds do the rest."""
+    system: sp.csr_array, c: Float[Values, "unknowns"], d: Float[Values, "unknowns"]
+) -> Float[Values, "unknowns"]:
+    """Solve for the correction of d, only as precisely as the current couplings need; later iterations refine it."""
     residual = c - system @ d
     correction, _ = bicgstab(system, residual, rtol=1e-6, maxiter=200)
-    left = abs(residual - system @ correction).max()
-    if left <= 1e-2 * abs(residual).max():
-        return d + correction
-    return splu(system.tocsc()).solve(c)  # slow but sure
+    remaining = abs(residual - system @ correction).max()
+    converged = remaining <= 1e-2 * abs(residual).max()
+    solution: Values = d + correction if converged else splu(system.tocsc()).solve(c)
+    return solution
 
 
 def _sorted_by_value(
-    matrices: list[sp.csr_array], rewards: Float[Array, "A n"], gamma: float
+    matrices: list[sp.csr_array], rewards: Float[Values, "A n"], gamma: float
 ) -> list[sp.csr_array]:
-    """Rows in the order of a rough value function: good partners then stand at like places in both rows."""
+    """Rows in the order of an approximate value function, so that the first couplings pair similar next states."""
     value = np.zeros(rewards.shape[1])
     for _ in range(100):
         value = np.mean([r + gamma * (m @ value) for m, r in zip(matrices, rewards, strict=True)], axis=0)
@@ -198,22 +257,20 @@ def _sorted_by_value(
 
 
 def _two_groups(
-    matrix: sp.csr_array, groups: NDArray[Any], between: tuple[Any, Any] | None
-) -> tuple[Int[NDArray, "n1"], Int[NDArray, "n2"]]:
+    matrix: sp.csr_array, groups: Shaped[NDArray[np.generic], "n"], between: tuple[object, object] | None
+) -> tuple[Int[I64, "n1"], Int[I64, "n2"]]:
     """The states of the two groups, after checking that nobody changes group (Assumption 2)."""
     if groups.shape != (matrix.shape[0],):
-        raise ValueError(f"groups must hold one label per state, {matrix.shape[0]}, got shape {groups.shape}")
+        raise ValueError(f"groups must have one label per state, {matrix.shape[0]}, got shape {groups.shape}")
     labels = np.unique(groups)
     if between is None:
         if len(labels) != 2:
-            raise ValueError(f"groups holds {len(labels)} labels, {labels.tolist()}; pass between=(g, h)")
+            raise ValueError(f"groups has {len(labels)} labels, {labels.tolist()}; pass between=(g, h)")
         between = (labels[0], labels[1])
     for label in between:
         if label not in labels:
-            raise ValueError(f"between names {label!r}, groups holds {labels.tolist()}; name two of these")
+            raise ValueError(f"between names {label!r}, groups has {labels.tolist()}; name two of these")
     entries = matrix.tocoo()
     if (groups[entries.coords[0]] != groups[entries.coords[1]]).any():
-        raise ValueError(
-            "transition leads from one group to another; groups must stay constant (Assumption 2)"
-        )
+        raise ValueError("transition leads from one group to another; nobody may change group (Assumption 2)")
     return np.flatnonzero(groups == between[0]), np.flatnonzero(groups == between[1])

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from bisimulator.core import Values
 from bisimulator.errors import check_real
-from bisimulator.exact._finite import check_chain, check_process
+from bisimulator.exact._finite import Matrices, Matrix, check_chain, check_process
+from bisimulator.exact.transport import I64
 
 
-def bisimulation_relation(transition: Any, reward: Any, tol: float = 1e-9) -> Int[NDArray, "n"]:
-    """The class of every state in the coarsest bisimulation: same number, bisimilar.
+def bisimulation_relation(
+    transition: Matrix | Matrices, reward: ArrayLike, tol: float = 1e-9
+) -> Int[I64, "n"]:
+    """The class of every state in the coarsest bisimulation: states with the same number are bisimilar.
 
-    (n, n) and (n,), the policy averaged in, give pi-bisimulation; (A, n, n) and (A, n) bisimulation under all
-    actions. Rewards and probabilities of reaching a class count as equal when neighbours in their sorted order
-    differ by at most `tol`. States of two groups may share a class: then they fare alike whatever happens.
+    States of two groups may share a class: then they have the same future whatever happens.
+
+    Args:
+        transition: (n, n) for pi-bisimulation, with the policy averaged in (`policy_average`); (A, n, n) for
+            bisimulation under all actions. Dense or sparse.
+        reward: (n,) or (A, n) accordingly.
+        tol: rewards, and probabilities of reaching a class, count as equal if neighbours in their sorted order
+            differ by at most this.
+
+    Returns:
+        One number per state, from 0 in order of first appearance.
+
+    Example:
+        >>> bisimulation_relation([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], reward=[0, 1, 1])
+        array([0, 1, 1])
     """
     if np.ndim(reward) == 1:
-        matrix, rewards = check_chain(transition, reward)
-        matrices, rewards = [matrix], rewards[None]
+        matrix, chain_rewards = check_chain(cast(Matrix, transition), reward)
+        matrices, rewards = [matrix], chain_rewards[None]
     else:
-        matrices, rewards = check_process(transition, reward)
+        matrices, rewards = check_process(cast(Matrices, transition), reward)
     tol = check_real("tol", tol, min=0)
     labels = _classes(rewards.T, tol)
     while True:
@@ -36,7 +52,7 @@ def bisimulation_relation(transition: Any, reward: Any, tol: float = 1e-9) -> In
         labels = refined
 
 
-def _classes(signature: Float[NDArray, "n k"], tol: float) -> Int[NDArray, "n"]:
+def _classes(signature: Float[Values, "n k"], tol: float) -> Int[I64, "n"]:
     """Numbers 0, 1, ... of the distinct rows, in order of first appearance."""
     order = signature.argsort(0)
     ascending = np.take_along_axis(signature, order, 0)

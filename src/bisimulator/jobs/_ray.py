@@ -18,7 +18,7 @@ from typing import Any
 
 from bisimulator import files
 from bisimulator.errors import Interrupted
-from bisimulator.jobs.executors import Event, Listener
+from bisimulator.jobs.executors import FAILURES, Event, Listener
 from bisimulator.jobs.inventory import RESULTS
 from bisimulator.jobs.run import run
 from bisimulator.jobs.spec import Spec, spec_from_dict
@@ -120,7 +120,7 @@ class _Foreman:
         try:
             _take_over(self._out / spec.name, self._ray.get(task))
         except errors.RayTaskError as error:
-            if not isinstance(error.cause, FloatingPointError):
+            if not isinstance(error.cause, FAILURES):
                 raise
             results[job] = None
             self._tell(Event(job, "failed", message=str(error.cause)))
@@ -141,8 +141,8 @@ class _Foreman:
 
     def _listen(self) -> None:
         for job, progress in self._ray.get(self._notes.read.remote()).items():
-            told = None if progress is None else Progress(**{**progress, "recall": tuple(progress["recall"])})
-            self._tell(Event(job, "started" if told is None else "progress", progress=told))
+            now = None if progress is None else Progress(**{**progress, "recall": tuple(progress["recall"])})
+            self._tell(Event(job, "started" if now is None else "progress", progress=now))
 
     def _stop(self, tasks: dict[Any, int]) -> None:
         """As Ctrl-C does: trainings write a checkpoint and end."""

@@ -1,6 +1,6 @@
-"""Ways to run many jobs. Each takes specs, the store and a listener, and gives the results in the order of the specs.
+"""Ways to run many jobs: each takes specs, the store's folder and a listener, and returns the results in that order.
 
-A job that fails does not stop the others; its result is None and the listener hears why.
+A job that fails does not stop the others; its result is None and the listener gets the reason.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+import jax
+
 from bisimulator.jobs._lock import Busy
 from bisimulator.jobs.run import run
 from bisimulator.jobs.spec import Spec
@@ -18,11 +20,13 @@ from bisimulator.jobs.store import Result, load
 from bisimulator.solvers.trainer import Progress
 
 _SECONDS_BETWEEN_LOOKS = 1.0
+# What ends one job and not the others. Ctrl-C and a full disk end all of them.
+FAILURES = (ArithmeticError, ValueError, TypeError, MemoryError, jax.errors.JaxRuntimeError)
 
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """Something that happened to the job at place `job` of the list; a kept one was finished before."""
+    """Something that happened to the job at index `job` of the list; a kept one was finished before."""
 
     job: int
     kind: Literal["kept", "started", "progress", "elsewhere", "retried", "finished", "failed"]
@@ -38,7 +42,7 @@ Executor = Callable[[Sequence[Spec], Path, Listener], list[Result | None]]
 def run_locally(specs: Sequence[Spec], out: Path, tell: Listener) -> list[Result | None]:
     """One job after the other: a training keeps all cores busy by itself.
 
-    What another process is at is left for later, and its result taken when it is there.
+    A job that another process works on is left for later, and its result is used when it is there.
     """
     results: dict[int, Result | None] = {}
     waiting = list(range(len(specs)))
@@ -64,8 +68,8 @@ def _run_one(job: int, spec: Spec, out: Path, tell: Listener) -> Result | None:
     tell(Event(job, "started"))
     try:
         result = run(spec, out, lambda p: tell(Event(job, "progress", progress=p)), patience=0)
-    except FloatingPointError as error:
-        tell(Event(job, "failed", message=str(error)))
+    except FAILURES as error:
+        tell(Event(job, "failed", message=f"{error or type(error).__name__}"))
         return None
     tell(Event(job, "finished", result=result))
     return result

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from bisimulator import published, registry
 from bisimulator.errors import check_known
 from bisimulator.jobs.spec import Spec, make_spec
-
-QUICK_SEEDS = 2
-QUICK_SHARE = 10  # a quick job trains for this share of the steps
 
 
 def paper_methods(scenario: str) -> list[str]:
@@ -23,13 +21,9 @@ def paper_methods(scenario: str) -> list[str]:
 
 
 def paper_jobs(
-    scenarios: Sequence[str] | None = None,
-    methods: Sequence[str] | None = None,
-    seeds: int | None = None,
-    quick: bool = False,
-    **options: object,
+    scenarios: Sequence[str] | None = None, methods: Sequence[str] | None = None, **fields: Any
 ) -> list[Spec]:
-    """Every method of every table of the paper, or of some; by default with 10 seeds, quickly with 2.
+    """Every method of every table of the paper, or of some; `fields` are those of `make_spec`.
 
     A method that is asked for by name is run in every scenario, whether the paper has it there or not.
     """
@@ -37,12 +31,9 @@ def paper_jobs(
         check_known("environment", scenario, registry.names("environment"))
     for method in methods or ():
         check_known("method", method, registry.names("method"))
-    options["seeds"] = seeds if seeds is not None else QUICK_SEEDS if quick else len(Spec.seeds)
-    if quick:
-        options.setdefault("steps", Spec.steps // QUICK_SHARE)
-    wanted = scenarios or [name for name in registry.names("environment") if published.methods(name)]
+    chosen = scenarios or [name for name in registry.names("environment") if published.methods(name)]
     return [
-        make_spec(scenario, method, **options)
-        for scenario in dict.fromkeys(wanted)
+        make_spec(scenario, method, **fields)
+        for scenario in dict.fromkeys(chosen)
         for method in dict.fromkeys(methods or paper_methods(scenario))
     ]

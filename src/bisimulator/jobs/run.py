@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import time
@@ -137,6 +136,11 @@ def _train(spec: Spec, env: Env, folder: Path, on_progress: OnProgress) -> Resul
         on_checkpoint=keep,
     )
     outcome = recorder.evaluate(training, spec.episodes)
-    files.write_tree(folder / "weights.npz", [(shard.theta, shard.method) for shard in training])
-    result = Result(spec, outcome, trainer.describe(solver, training), recorder.curves())
-    return dataclasses.replace(result, seconds=before + time.monotonic() - began)
+    return Result(
+        spec,
+        outcome,
+        trainer.describe(solver, training),
+        recorder.curves(),
+        seconds=before + time.monotonic() - began,
+        weights=[(shard.theta, shard.method) for shard in training],
+    )

@@ -5,7 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
 
 from bisimulator import __version__, registry
 from bisimulator.core import Env, make
@@ -13,14 +17,19 @@ from bisimulator.errors import check_int, check_keywords
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
 from bisimulator.solvers import trainer
+from bisimulator.solvers.solver import Solver, SolverConfig
 from bisimulator.solvers.trainer import SOLVERS
 
-VERSION = 3  # of the jobs' meaning: raised when the same spec would give other numbers
+VERSION = 3  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
 _VERSIONS = {"version": VERSION, "package": __version__}
+
+C = TypeVar("C")
 
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
+    """What to train and evaluate. `name` identifies it: a job with this name is not run again."""
+
     scenario: str
     method: str
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)  # of the scenario
@@ -28,13 +37,14 @@ class Spec:
     steps: int = 400_000  # environment steps of training per seed
     episodes: int = 5  # evaluation episodes per seed
     greedy: bool = True  # evaluate the most probable action; False: sampled, as in training
-    curve_every: int = 10_000  # steps of training between two evaluations of the learning curve; 0: no curve
+    curve_every: int = 10_000  # training steps between two evaluations of the learning curve; 0: no curve
     curve_episodes: int = 5  # episodes per seed of each of them
-    solver: Any = None  # configuration of the solver; None where nothing is trained
+    solver: Any = None  # configuration of the solver; None if nothing is trained
     config: Any = None  # configuration of the method
 
     def to_dict(self) -> dict[str, Any]:
-        return json.loads(json.dumps({**_VERSIONS, **dataclasses.asdict(self)}))
+        stored: dict[str, Any] = json.loads(json.dumps({**_VERSIONS, **dataclasses.asdict(self)}))
+        return stored
 
     @property
     def name(self) -> str:
@@ -45,42 +55,97 @@ class Spec:
     def make_env(self) -> Env:
         return make(self.scenario, **self.settings)
 
-    def make_solver(self, env: Env) -> Any:
+    def make_solver(self, env: Env) -> Solver:
         entry = registry.lookup("method", self.method)
         return trainer.make_solver(entry, env, self.steps, self.solver, self.config)
 
 
-def make_spec(scenario: str, method: str, *, solver: Any = None, config: Any = None, **other: Any) -> Spec:
-    """A checked spec with the method's default configurations filled in."""
-    entry = registry.lookup("method", method)
+def make_spec(
+    scenario: str,
+    method: str,
+    *,
+    solver: SolverConfig | Mapping[str, object] | None = None,
+    config: object = None,
+    settings: Mapping[str, object] | None = None,
+    seeds: int | Sequence[int] = 10,
+    **other: Any,
+) -> Spec:
+    """A checked spec with the method's defaults filled in.
+
+    Args:
+        scenario: an environment of `bisimulator list`.
+        method: a method of `bisimulator list`.
+        solver: configuration of the solver, or only the options that differ from the default.
+        config: configuration of the method, or only the options that differ from the default.
+        settings: parameters of the scenario.
+        seeds: how many seeds, or which ones.
+        **other: fields of `Spec`.
+    """
     registry.lookup("environment", scenario)
-    seeds = other.pop("seeds", 10)
-    if isinstance(seeds, int):
-        seeds = tuple(range(check_int("seeds", seeds, min=1)))
+    entry: LearnedMethod | Rule = registry.lookup("method", method)
+    check_keywords("a job", other, [f.name for f in dataclasses.fields(Spec)])
+    config = with_options(entry.config, config, f"method {method!r}")
     if isinstance(entry, LearnedMethod):
-        solver = SOLVERS[entry.solver][1]() if solver is None else solver
-        config = entry.config if config is None else config
+        solver = with_options(SOLVERS[entry.solver][1](), solver, f"solver {entry.solver!r}")
         check_int("steps", other.get("steps", Spec.steps), min=solver.batch)
-    elif isinstance(entry, Rule):
-        config = entry.config if config is None else config
-        other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}  # nothing is trained
-    for name, least in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
-        check_int(name, other.get(name, getattr(Spec, name)), min=least)
-    return Spec(scenario, method, seeds=tuple(seeds), solver=solver, config=config, **other)
+    else:
+        if solver is not None:
+            raise ValueError(f"{method!r} is not trained, so it has no solver options; got {solver!r}")
+        other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}
+    for name, minimum in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
+        check_int(name, other.get(name, getattr(Spec, name)), min=minimum)
+    return Spec(
+        scenario,
+        method,
+        settings=_plain(settings or {}),
+        seeds=_seeds(seeds),
+        solver=solver,
+        config=config,
+        **other,
+    )
 
 
-def spec_from_dict(stored: dict[str, Any]) -> Spec:
-    """The spec that `to_dict` wrote."""
-    stored = {k: v for k, v in stored.items() if k not in _VERSIONS}
-    check_keywords("a stored job", stored, [f.name for f in dataclasses.fields(Spec)])
-    entry = registry.lookup("method", stored["method"])
-    stored["seeds"] = tuple(stored["seeds"])
+def with_options(default: C, options: object, what: str) -> C:
+    """The default configuration with some options changed; a configuration of the same type is taken as it is."""
+    if options is None:
+        return default
+    if isinstance(options, type(default)):
+        return options
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options of {what} must be a mapping from names to values, got {options!r}")
+    known = [f.name for f in dataclasses.fields(default)]  # type: ignore[arg-type]
+    check_keywords(what, options, known)
+    changed: C = dataclasses.replace(default, **_hashable(options))  # type: ignore[type-var]
+    return changed
+
+
+def spec_from_dict(stored: Mapping[str, Any]) -> Spec:
+    """The spec that `Spec.to_dict` wrote."""
+    fields = {k: v for k, v in stored.items() if k not in _VERSIONS}
+    check_keywords("a stored job", fields, [f.name for f in dataclasses.fields(Spec)])
+    entry: LearnedMethod | Rule = registry.lookup("method", fields["method"])
+    fields["seeds"] = tuple(fields["seeds"])
     if isinstance(entry, LearnedMethod):
-        stored["solver"] = SOLVERS[entry.solver][1](**_tuples(stored["solver"]))
-    stored["config"] = type(entry.config)(**_tuples(stored["config"] or {}))
-    return Spec(**stored)
+        fields["solver"] = SOLVERS[entry.solver][1](**_hashable(fields["solver"]))
+    fields["config"] = type(entry.config)(**_hashable(fields["config"] or {}))
+    return Spec(**fields)
 
 
-def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """Configurations are hashable, so what JSON reads as a list was a tuple."""
+def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(seeds, Iterable):
+        return tuple(int(seed) for seed in seeds)
+    return tuple(range(check_int("seeds", seeds, min=1)))
+
+
+def _hashable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Configurations are hashable, so a list stands for a tuple."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Settings as JSON stores them: arrays become lists."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return np.asarray(value).tolist()
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value

@@ -12,10 +12,11 @@ import math
 import warnings
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from bisimulator import files
 from bisimulator.core import Env, Outcome, Values
@@ -27,6 +28,7 @@ from bisimulator.policies import Network
 from bisimulator.solvers import trainer
 
 DONE = "done"
+Weights: TypeAlias = list[tuple[PyTree, PyTree]]
 EPISODE_COLUMNS = ("scenario", "method", "seed", "episode", "metric", "value")
 SUMMARY_COLUMNS = ("scenario", "method", "metric", "mean", "ci95")
 
@@ -38,8 +40,9 @@ class Result:
     spec: Spec
     outcome: Outcome  # leading axes (seeds, episodes)
     learned: dict[str, np.ndarray]  # what the method reports of itself, leading axis seeds
-    curves: Curves | None = None  # None where nothing was trained
+    curves: Curves | None = None  # None if nothing was trained
     seconds: float = math.nan  # spent on it, over all starts
+    weights: Weights | None = None  # theta and the method's state of each shard of seeds
 
     @cached_property
     def columns(self) -> dict[str, Values]:
@@ -55,6 +58,8 @@ def save(result: Result, folder: Path) -> None:
     outcome = {f.name: getattr(result.outcome, f.name) for f in dataclasses.fields(result.outcome)}
     files.write_arrays(folder / "outcome.npz", outcome)
     files.write_arrays(folder / "learned.npz", result.learned)
+    if result.weights is not None:
+        files.write_tree(folder / "weights.npz", result.weights)
     if result.curves is not None:
         files.write_arrays(folder / "curves.npz", result.curves.arrays())
     files.write_csv(folder / "episodes.csv", EPISODE_COLUMNS, episode_rows(result))
@@ -101,24 +106,43 @@ def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
     """A finished training's result, and each seed's policy with the environment as it sees it."""
     result = load(folder)
     if result is None:
-        raise ValueError(f"{folder} holds no finished job; name a folder such as runs/lending/ppo-0123456789")
+        raise ValueError(f"{folder} holds no finished job; `bisimulator runs list` shows those that are")
+    result = with_weights(result, folder)
+    return result, [trained_policy(result, seed) for seed in result.spec.seeds]
+
+
+def with_weights(result: Result, folder: Path) -> Result:
+    """The result with the networks of all seeds, from the job's folder."""
     spec, env = result.spec, result.spec.make_env()
     if spec.solver is None:
-        raise ValueError(f"{folder} holds {spec.method!r}, which was not trained; it has no network")
+        raise ValueError(f"{folder} holds {spec.method!r}, which is not trained; it has no network")
     solver = spec.make_solver(env)
     start = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
-    like = [(part.theta, part.method) for part in start]
+    like = [(shard.theta, shard.method) for shard in start]
     weights = files.read_or_set_aside(folder / "weights.npz", lambda path: files.read_tree(path, like))
     if weights is None:
         (folder / DONE).unlink(missing_ok=True)
         raise ValueError(f"{folder} has lost its networks; run the job again with the command that made it")
-    policies = []
-    for theta, method in weights:
-        for i in range(jax.tree.leaves(theta)[0].shape[0]):
-            one_theta, one_method = jax.tree.map(lambda x, i=i: x[i], (theta, method))
-            seen = dataclasses.replace(env, params=solver.method.observe_params(one_method, env.params))
-            policies.append((seen, Network(solver.policy(one_theta), spec.greedy)))
-    return result, policies
+    return dataclasses.replace(result, weights=weights)
+
+
+def trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
+    """One seed's policy, and the environment as the policy sees it."""
+    spec, env = result.spec, result.spec.make_env()
+    if seed not in spec.seeds:
+        raise ValueError(f"seed {seed} was not trained; choose one of {', '.join(map(str, spec.seeds))}")
+    assert result.weights is not None
+    solver, index = spec.make_solver(env), spec.seeds.index(seed)
+    for theta, method in result.weights:
+        size = jax.tree.leaves(theta)[0].shape[0]
+        if index < size:
+            theta, method = jax.tree.map(lambda x, i=index: x[i], (theta, method))
+            observed = solver.method.observe_params(method, env.params)
+            if observed is not env.params:
+                env = env.with_omega(observed.omega)
+            return env, Network(solver.policy(theta), spec.greedy)
+        index -= size
+    raise AssertionError("every seed is in a shard")
 
 
 def find_runs(out: Path) -> list[Result]:

@@ -1,4 +1,4 @@
-"""A reproduction in TensorBoard: training as it goes, and each learning curve when its job is finished."""
+"""Jobs in TensorBoard: training as it goes, and each learning curve when its job is finished."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bisimulator.jobs.spec import Spec
 
 
 class TensorBoard:
-    """A listener that writes event files below `folder`, one run a job."""
+    """A listener that writes event files below `folder`, one run per job."""
 
     def __init__(self, specs: Sequence[Spec], folder: Path):
         try:
@@ -30,7 +30,8 @@ class TensorBoard:
         if event.progress is not None:
             p, writer = event.progress, self._writer(event.job)
             writer.add_scalar("training/return", p.episode_return, p.steps)
-            writer.add_scalar("training/loss", p.loss, p.steps)
+            for name, value in p.diagnostics.items():  # as CleanRL groups them
+                writer.add_scalar(f"losses/{name}", value, p.steps)
             for group, recall in enumerate(p.recall, start=1):
                 writer.add_scalar(f"training/recall_g{group}", recall, p.steps)
         if event.result is not None and event.result.curves is not None:

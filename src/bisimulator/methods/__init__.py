@@ -1,1 +1,1 @@
-"""Fairness methods, one file each: hooks on an unmodified solver."""
+"""Fairness methods, one file per method: hooks on an unmodified solver."""

@@ -1,14 +1,14 @@
 """The Bisimulator (algorithm 1): a reward correction and observation dynamics that make groups bisimilar.
 
-Each update of the solver is preceded by M gradient steps on the reward correction (lines 4 to 7 of the algorithm).
-A few times in training the observation dynamics omega are improved by N candidates of a (1+1) evolution, each judged
-on a freshly simulated episode under the current policy (lines 8 to 13). The solver itself is untouched.
+Before each update of the solver, M gradient steps improve the reward correction (lines 4 to 7 of the algorithm). A few
+times in the training, N candidates of a (1+1) evolution strategy improve the observation dynamics omega, each evaluated
+on a simulated episode under the current policy (lines 8 to 13). The solver itself is unmodified.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, get_args
+from typing import TypeAlias, get_args
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
-from bisimulator.bisim.dynamics import fit, j_dyn, make_dynamics
+from bisimulator.bisim.dynamics import DynamicsModel, fit, j_dyn, make_dynamics
 from bisimulator.bisim.one_plus_one import one_plus_one
 from bisimulator.bisim.reward import Gauge, corrected_reward, gauge_offset, j_rew
 from bisimulator.core import Act, Env, Params, Scenario, set_omega
@@ -28,29 +28,37 @@ from bisimulator.simulation import plan, play
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Hyperparameters; M, N and alpha as in the paper's table "Hyperparameters for Bisimulator"."""
+    """Hyperparameters. M, N and alpha are those of the paper's table "Hyperparameters for Bisimulator"."""
 
-    alpha: float = 5.0  # weight of the reward correction (the paper: 5 with PPO, 1.5 with DQN)
-    reward_steps: int = 1  # M, gradient steps on the correction per update
-    dynamics_steps: int = 300  # N, candidates per improvement of omega; 0 learns the reward only
-    dynamics_at: tuple[float, ...] = (0.25, 0.5, 0.75)  # when omega is improved, as shares of the training
-    quantiles: int = 4  # quantiles in which groups are compared
+    alpha: float = 5.0  # weight of the reward correction (in the paper 5 with PPO, 1.5 with DQN)
+    reward_steps: int = 1  # M, gradient steps on the reward correction per update
+    dynamics_steps: int = 300  # N, candidates for omega per search; 0 learns only the reward correction
+    dynamics_at: tuple[float, ...] = (
+        0.25,
+        0.5,
+        0.75,
+    )  # when to search for omega, as fractions of the training
+    quantiles: int = 4  # number of quantiles in which groups are compared
     same_action: bool = True  # compare only decisions with the same action; False is the paper's literal form
-    gauge: Gauge = "one-sided"  # which offset between actions the correction may have (docs: the gauge)
-    kappa: float = 0.1  # the offset in favour of accepting with gauge "kappa"
-    floor: float = 0.1  # with gauge "one-sided": the least offset in favour of accepting
-    learning_rate: float = 1e-3  # of Adam on the correction
-    hidden: tuple[int, ...] = (256,)  # hidden layers of the correction
+    gauge: Gauge = (
+        "one-sided"  # how the offset between actions is fixed (docs/methods/bisimulator.md, "The gauge")
+    )
+    kappa: float = 0.1  # with gauge "kappa": the offset in favour of accepting
+    floor: float = 0.1  # with gauge "one-sided": the minimum offset in favour of accepting
+    learning_rate: float = 1e-3  # of Adam on the reward correction
+    hidden: tuple[int, ...] = (256,)  # hidden layers of the reward correction
     gamma: float = 0.99  # discount in J_dyn
-    omega_bounds: tuple[float, float] | None = None  # None: the scenario's own
-    only_raise: bool = False  # keep the omega of the group with the highest scores at its default
+    omega_bounds: tuple[float, float] | None = None  # bounds of omega; None: those of the scenario
+    only_raise: bool = False  # do not change the omega of the first group, the one with the highest scores
     psi_hidden: tuple[int, ...] = (64,)  # hidden layers of the dynamics model
     psi_learning_rate: float = 1e-3  # of Adam on the dynamics model
     psi_first_steps: int = 300  # gradient steps on the dynamics model before the first candidate
-    psi_steps: int = 10  # gradient steps on the dynamics model for each candidate
-    psi_minibatch: int = 256  # transitions per such step
-    compared: int = 2500  # decisions of each candidate's episode on which J_dyn is estimated
-    straight_through: bool = False  # round the predicted means of discrete features, straight through
+    psi_steps: int = 10  # gradient steps on the dynamics model per candidate
+    psi_minibatch: int = 256  # transitions per gradient step on the dynamics model
+    compared: int = 2500  # decisions per episode from which J_dyn is estimated
+    straight_through: bool = (
+        False  # round predicted means of discrete features, with a straight-through gradient
+    )
 
     def __post_init__(self) -> None:
         check_int("reward_steps", self.reward_steps, min=1)
@@ -58,29 +66,40 @@ class Config:
         check_int("quantiles", self.quantiles, min=1)
         check_real("learning_rate", self.learning_rate, min=0)
         check_real("gamma", self.gamma, min=0, max=1)
-        for share in self.dynamics_at:
-            check_real("dynamics_at", share, min=0, max=1)
-        for name in ("psi_first_steps", "psi_steps", "psi_minibatch", "compared"):
-            check_int(name, getattr(self, name), min=1)
-        for width in (*self.hidden, *self.psi_hidden):
-            check_int("a hidden layer", width, min=1)
+        for fraction in self.dynamics_at:
+            check_real("dynamics_at", fraction, min=0, max=1)
+        check_int("psi_first_steps", self.psi_first_steps, min=1)
+        check_int("psi_steps", self.psi_steps, min=1)
+        check_int("psi_minibatch", self.psi_minibatch, min=1)
+        check_int("compared", self.compared, min=1)
+        for width in self.hidden:
+            check_int("hidden", width, min=1)
+        for width in self.psi_hidden:
+            check_int("psi_hidden", width, min=1)
         if self.gauge not in get_args(Gauge):
             raise ValueError(f"gauge must be one of {', '.join(get_args(Gauge))}, got {self.gauge!r}")
 
 
 class State(eqx.Module):
+    """The learned networks with the states of their optimizers, omega, and the last losses."""
+
     phi: MLP  # reward correction
-    adam: Any
+    adam: optax.OptState
     offset: Float[Array, "A"]  # fixes the gauge of phi
     omega: Float[Array, "G K"]
     psi: MLP  # dynamics model
-    psi_adam: Any
+    psi_adam: optax.OptState
     j_rew: Float[Array, ""]
     j_dyn: Float[Array, ""]
 
 
+_Correction: TypeAlias = tuple[MLP, optax.OptState]  # phi, and the state of its optimizer
+
+
 @dataclasses.dataclass(frozen=True)
-class Bisimulator(Method):
+class Bisimulator(Method[State, tuple[()]]):
+    """The hooks of the Bisimulator."""
+
     config: Config
     num_groups: int
     num_scores: int
@@ -89,7 +108,7 @@ class Bisimulator(Method):
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
         c, size = self.config, env.observation_size
         k_phi, k_psi = jax.random.split(key)
-        # a small correction at the start: the solver first sees the world as it is
+        # the correction is small at the start, so the solver begins with almost the original reward
         phi = make_mlp(k_phi, size, c.hidden, env.num_actions, 0.01, groups=self.num_groups)
         psi = make_dynamics(k_psi, size, env.num_actions, c.psi_hidden, groups=self.num_groups)
         return State(
@@ -103,14 +122,14 @@ class Bisimulator(Method):
             j_dyn=jnp.float32(0),
         )
 
-    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, Any]:
-        """M gradient steps on J_rew, then fix the gauge."""
+    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
+        """Take M gradient steps on J_rew, then fix the gauge."""
         c = self.config
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
         optimizer = optax.adam(c.learning_rate)
 
-        def improve(carry: tuple, key: Key[Array, ""]) -> tuple[tuple, Array]:
-            phi, adam = carry
+        def improve(correction: _Correction, key: Key[Array, ""]) -> tuple[_Correction, Array]:
+            phi, adam = correction
             loss, gradient = jax.value_and_grad(j_rew)(
                 phi,
                 key,
@@ -134,54 +153,55 @@ class Bisimulator(Method):
         changed = (phi, adam, offset, losses[-1])
         return eqx.tree_at(lambda s: (s.phi, s.adam, s.offset, s.j_rew), state, changed), ()
 
-    def reward(self, state: State, batch: Transitions, extras: Any) -> Float[Array, "*B"]:
+    def reward(self, state: State, batch: Transitions, extras: tuple[()]) -> Float[Array, "*B"]:
         return corrected_reward(
             state.phi, state.offset, batch.obs, batch.action, batch.reward, self.config.alpha
         )
 
-    def observe_params(self, state: State, params: Params) -> Any:
+    def observe_params(self, state: State, params: Params) -> Params:
         return set_omega(params, state.omega) if self.config.dynamics_steps else params
 
     def adapt_at(self, updates: int) -> tuple[int, ...]:
         if not self.config.dynamics_steps:
             return ()
-        return tuple(sorted({int(share * updates) for share in self.config.dynamics_at}))
+        return tuple(sorted({int(fraction * updates) for fraction in self.config.dynamics_at}))
 
     def adapt(
         self, key: Key[Array, ""], state: State, act: Act, scenario: Scenario, params: Params, horizon: int
     ) -> State:
-        """N candidates for omega, each judged by J_dyn on its own whole episode with common random numbers."""
+        """Try N candidates for omega, each evaluated by J_dyn on its own episode with common random numbers."""
         c = self.config
         k_search, k_episode, k_fit, k_match = jax.random.split(key, 4)
         grid = self._grid(params) if c.straight_through else 0.0
         planned = plan(scenario, k_episode, params, horizon)
-        stride = max(1, horizon // c.compared)  # decisions are compared evenly over the whole episode
+        stride = max(1, horizon // c.compared)  # the compared decisions are spread evenly over the episode
 
-        def loss(omega: Float[Array, "G K"], model: tuple, steps: int = c.psi_steps) -> tuple:
-            seen, _ = play(scenario, planned, act, set_omega(params, omega), horizon)
+        def loss(
+            omega: Float[Array, "G K"], model: DynamicsModel, steps: int = c.psi_steps
+        ) -> tuple[Float[Array, ""], DynamicsModel]:
+            decisions, _ = play(scenario, planned, act, set_omega(params, omega), horizon)
             model = fit(
-                model[0],
-                model[1],
+                *model,
                 k_fit,
-                seen.obs,
-                seen.action,
-                seen.next_self_obs,
+                decisions.obs,
+                decisions.action,
+                decisions.next_self_obs,
                 steps=steps,
                 minibatch=c.psi_minibatch,
                 learning_rate=c.psi_learning_rate,
                 grid=grid,
-                valid=seen.valid,
+                valid=decisions.valid,
             )
             value = j_dyn(
                 model[0],
                 k_match,
-                seen.obs[::stride],
-                seen.action[::stride],
-                seen.group[::stride],
+                decisions.obs[::stride],
+                decisions.action[::stride],
+                decisions.group[::stride],
                 gamma=c.gamma,
                 num_groups=self.num_groups,
                 quantiles=c.quantiles,
-                valid=seen.valid[::stride],
+                valid=decisions.valid[::stride],
             )
             return value, model
 
@@ -191,20 +211,21 @@ class Bisimulator(Method):
             k_search, loss, state.omega, model, iterations=c.dynamics_steps, lower=lower, upper=upper
         )
         changed = (best.x, *best.aux, best.loss)
-        return eqx.tree_at(lambda s: (s.omega, s.psi, s.psi_adam, s.j_dyn), state, changed)
+        adapted: State = eqx.tree_at(lambda s: (s.omega, s.psi, s.psi_adam, s.j_dyn), state, changed)
+        return adapted
 
-    def describe(self, state: State) -> dict[str, Any]:
+    def describe(self, state: State) -> dict[str, Array]:
         return {"omega": state.omega, "offset": state.offset, "j_rew": state.j_rew, "j_dyn": state.j_dyn}
 
     def _bounds(self, params: Params) -> tuple[Float[Array, "G K"], Float[Array, "G K"]]:
         low, high = self.config.omega_bounds or self.omega_bounds
         lower, upper = jnp.full_like(params.omega, low), jnp.full_like(params.omega, high)
-        if self.config.only_raise:  # the advantaged group keeps its omega: bounds of width 0
+        if self.config.only_raise:  # bounds of width 0 fix the omega of the advantaged group
             lower, upper = lower.at[0].set(params.omega[0]), upper.at[0].set(params.omega[0])
         return lower, upper
 
     def _grid(self, params: Params) -> Float[Array, "D"]:
-        """Observed scores come in steps of one score point; the other features are left as they are."""
+        """Observed scores are multiples of one score point; the other features are not rounded."""
         return jnp.zeros(params.observation_size).at[0].set(1 / max(self.num_scores - 1, 1))
 
 

@@ -1,7 +1,7 @@
-"""Classifier: admit whom a classifier of score and group expects to succeed, as trained on past outcomes.
+"""Classifier: accept people whom a classifier, trained on past outcomes, expects to succeed.
 
-The classifier is a logistic regression on the observed score and the group, which is what maximising accuracy on those
-two features leads to. Liu et al. (2018) and the paper use it in college admissions; nothing here is particular to it.
+The classifier is a logistic regression on the observed score and the group, trained for accuracy. Liu et al. (2018) and
+the paper use it for college admissions, but it works in any scenario.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from bisimulator.policies import Rule
 from bisimulator.policies.adaptive import Adaptive, Counts, Knowledge, check_knowledge
 
 _NEWTON_STEPS = 12
-_RIDGE = 1e-2  # keeps the weights finite where a group's outcomes are all alike
+_RIDGE = 1e-2  # keeps the weights finite if all outcomes of a group are the same
 
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Choices of what the rule may know, not tuned.
+    """What the rule may know; nothing is tuned.
 
-    The published recall of group 2, .53 with a wide interval, is that of thresholds of 5 in some seeds and 6 in others:
-    a classifier trained once on the records of another cohort, whose scores nobody had raised.
+    The published recall of group 2, 0.53 with a wide interval, fits thresholds of 5 in some seeds and 6 in others: a
+    classifier trained once on the records of another cohort, before anybody raised a score.
     """
 
-    knows: Knowledge = "cohort"  # what it is fitted to: everybody, what it has seen, or past records
+    knows: Knowledge = (
+        "cohort"  # what it is fitted to: everybody, what it has seen, or records of another cohort
+    )
     every: int = 0  # decisions between two trainings; 0: only at the start
 
     def __post_init__(self) -> None:
@@ -36,7 +38,7 @@ class Config:
 
 
 def likely_to_succeed(counts: Counts, gain: Float[Array, ""], loss: Float[Array, ""]) -> Float[Array, "G C"]:
-    """Accept where success is more probable than failure; accuracy does not know gain and loss."""
+    """Accept where success is more likely than failure; accuracy ignores gain and loss."""
     groups, scores = counts.people.shape
     score = jnp.broadcast_to(jnp.linspace(0.0, 1.0, scores), (groups, scores))[..., None]
     group = jnp.broadcast_to(jnp.eye(groups)[:, None], (groups, scores, groups))
@@ -58,7 +60,7 @@ def build(config: Config, env: Env) -> Adaptive:
 
 
 CLASSIFIER = Rule(
-    summary="Accept whom a logistic regression on score and group expects to succeed",
+    summary="Accept people whom a logistic regression on score and group expects to succeed",
     published="Classifier",
     config=Config(),
     build=build,

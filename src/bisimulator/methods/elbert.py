@@ -1,16 +1,15 @@
-"""ELBERT-PO (Xu et al. 2024): PPO whose advantage lowers the long-term difference of benefit rates between groups.
+"""ELBERT-PO (Xu et al. 2024): PPO whose advantage reduces the long-term difference of benefit rates between groups.
 
-Streams B_g (the applicant is of group g and qualified: the demand) and U_g (and is accepted: the benefit), each with
-a value head. With z_g = U_g / B_g over an episode and bias = max z - min z (for more than two groups its
+The streams are B_g, the demand (the applicant is qualified and of group g), and U_g, the benefit (and is accepted).
+Each has a value head. With z_g = U_g / B_g over an episode and bias = max z - min z (for more than two groups its
 smooth form LSE(beta z) / beta + LSE(-beta z) / beta),
-    A = A_r - a sum_g 2 bias (d bias / d z_g) (A_Ug / B_g - U_g / B_g^2 A_Bg),
-every advantage standardised in the minibatch, their sum not again.
+    A = A_r - a sum_g 2 bias (d bias / d z_g) (A_Ug / B_g - U_g / B_g^2 A_Bg).
+Every advantage is standardised in the minibatch; their sum is not standardised again.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,18 +20,20 @@ from bisimulator.core import Env
 from bisimulator.errors import check_real
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standardise
 
-# B_g is counted as in an episode of the authors' lending, of so many decisions on two groups. So one weight means the
-# same in every scenario; by each scenario's own B_g it would be ten times as strong in college.
+# B_g is scaled to an episode of the authors' lending, with this many decisions on two groups, so that a weight has the
+# same effect in every scenario. With each scenario's own B_g it would be ten times as strong in college.
 _DECISIONS = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """The authors' lending has a = 200,000 and beta = 20; what was tried is in benchmarks/tuning.csv."""
+    """Hyperparameters, with the authors' values for lending; benchmarks/tuning.csv has all that were tried."""
 
     a: float = 200_000.0  # weight of the squared bias
-    beta: float = 20.0  # sharpness of the smooth maximum and minimum, with more than two groups
-    memory: float = 0.0  # how much of the earlier batches the benefit rates remember; the authors: nothing
+    beta: float = 20.0  # sharpness of the smooth maximum and minimum, for more than two groups
+    memory: float = (
+        0.0  # decay per batch of the sums that benefit rates are computed from; 0: this batch only
+    )
 
     def __post_init__(self) -> None:
         check_real("a", self.a, min=0)
@@ -41,24 +42,29 @@ class Config:
 
 
 class State(eqx.Module):
-    demand: Float[Array, "G"]  # B, remembered sums
+    """Decayed sums over batches."""
+
+    demand: Float[Array, "G"]  # B
     benefit: Float[Array, "G"]  # U
     decisions: Float[Array, ""]
 
     @property
     def rates(self) -> Float[Array, "G"]:
+        """The benefit rates z."""
         return self.benefit / jnp.maximum(self.demand, 1e-6)
 
 
 @dataclasses.dataclass(frozen=True)
-class Elbert(Method):
+class Elbert(Method[State, tuple[()]]):
+    """The hooks of ELBERT-PO."""
+
     config: Config
     num_groups: int
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
         return State(jnp.zeros(self.num_groups), jnp.zeros(self.num_groups), jnp.float32(0))
 
-    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, Any]:
+    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
         memory, streams = self.config.memory, self.streams(state, batch).sum((0, 1))
         demand, benefit = streams[: self.num_groups], streams[self.num_groups :]
         return State(
@@ -74,7 +80,9 @@ class Elbert(Method):
         demand = jax.nn.one_hot(batch.group, self.num_groups) * batch.qualified[..., None]
         return jnp.concatenate([demand, demand * batch.accepted[..., None]], -1)
 
-    def advantage(self, state: State, advantages: Float[Array, "B 1+K"], extras: Any) -> Float[Array, "B"]:
+    def advantage(
+        self, state: State, advantages: Float[Array, "B 1+K"], extras: tuple[()]
+    ) -> Float[Array, "B"]:
         each = jax.vmap(standardise, in_axes=1, out_axes=1)(advantages)
         demand, benefit = each[:, 1 : 1 + self.num_groups], each[:, 1 + self.num_groups :]
         known = state.demand > 0
@@ -84,7 +92,7 @@ class Elbert(Method):
         change = (benefit - rates[None] * demand) / total[None]
         return each[:, 0] - self.config.a * change @ jnp.where(known, slope, 0.0)
 
-    def describe(self, state: State) -> dict[str, Any]:
+    def describe(self, state: State) -> dict[str, Array]:
         return {"benefit_rates": state.rates}
 
     def _bias(self, rates: Float[Array, "G"]) -> Float[Array, ""]:
@@ -99,7 +107,7 @@ def build(config: Config, env: Env) -> Elbert:
 
 
 ELBERT = LearnedMethod(
-    summary="PPO whose advantage lowers the long-term difference of benefit rates between groups",
+    summary="PPO whose advantage reduces the long-term difference of benefit rates between groups",
     published="ELBERT-PO",
     solver="ppo",
     config=Config(),

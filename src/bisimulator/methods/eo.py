@@ -1,8 +1,8 @@
-"""EO (Hardt et al. 2016, as used by D'Amour et al. 2020): the most profitable decisions of equal recall for all groups.
+"""EO (Hardt et al. 2016, as used by D'Amour et al. 2020): the most profitable policy with equal recall for all groups.
 
 Each group is accepted from the most promising score downwards until a share tau of its qualified people is accepted;
-the last score is randomised so that tau is met exactly. The summed expected profit is a concave, piecewise linear
-function of tau, so the best tau is one at which some group's last score is whole: all of them are tried.
+the last score is randomised so that tau is met exactly. The total expected profit is a concave, piecewise linear
+function of tau, so the optimal tau is at one of its kinks, where no score of some group is randomised. All are tried.
 """
 
 from __future__ import annotations
@@ -20,31 +20,32 @@ from bisimulator.policies.adaptive import Adaptive, Counts, Knowledge, check_kno
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Choices of what the rule may know. The published numbers are those of a rule fitted once, at the start."""
+    """What the rule may know. The published numbers are those of a rule that is fitted once, at the start."""
 
-    knows: Knowledge = "population"  # what it is fitted to: everybody, what it has seen, or past records
-    every: int = 0  # decisions between two fits; 0: only at the start, as the published numbers say
+    knows: Knowledge = (
+        "population"  # what it is fitted to: everybody, what it has seen, or records of another cohort
+    )
+    every: int = 0  # decisions between two fits; 0: only at the start, as in the published numbers
 
     def __post_init__(self) -> None:
         check_knowledge(self.knows, self.every)
 
 
 def equal_recall(counts: Counts, gain: Float[Array, ""], loss: Float[Array, ""]) -> Float[Array, "G C"]:
-    """pi(accept | group, score) with the same recall for all groups and the greatest profit."""
+    """pi(accept | group, score) with the same recall for all groups and the highest expected profit."""
     qualified = counts.people * counts.chance
-    share = qualified / jnp.maximum(
-        qualified.sum(1, keepdims=True), 1e-9
-    )  # of the group's qualified, by score
+    share = qualified / jnp.maximum(qualified.sum(1, keepdims=True), 1e-9)  # of the group's qualified people
     order = jnp.argsort(-counts.chance, axis=1, stable=True)
     ordered = jnp.take_along_axis(share, order, 1)
     before = jnp.cumsum(ordered, 1) - ordered
     profit = counts.people * (counts.chance * gain + (1 - counts.chance) * loss)
 
     def accept(tau: Float[Array, ""]) -> Float[Array, "G C"]:
-        taken = jnp.clip((tau - before) / jnp.maximum(ordered, 1e-9), 0.0, 1.0)
-        # a score nobody qualified stands at is taken only if the next one would be
-        taken = jnp.where(ordered > 0, taken, (tau > before).astype(jnp.float32))
-        return jnp.zeros_like(taken).at[jnp.arange(taken.shape[0])[:, None], order].set(taken)
+        probability = jnp.clip((tau - before) / jnp.maximum(ordered, 1e-9), 0.0, 1.0)
+        # a score without qualified people is accepted only if the next one is
+        probability = jnp.where(ordered > 0, probability, (tau > before).astype(jnp.float32))
+        groups = jnp.arange(probability.shape[0])[:, None]
+        return jnp.zeros_like(probability).at[groups, order].set(probability)
 
     taus = jnp.append((before + ordered).reshape(-1), 0.0)
     profits = jax.vmap(lambda tau: (accept(tau) * profit).sum())(taus)
@@ -56,7 +57,7 @@ def build(config: Config, env: Env) -> Adaptive:
 
 
 EO = Rule(
-    summary="Group thresholds of equal recall with the greatest expected profit, fitted at the start",
+    summary="Group thresholds with equal recall and the highest expected profit, fitted at the start",
     published="EO",
     config=Config(),
     build=build,

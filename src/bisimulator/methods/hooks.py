@@ -1,25 +1,33 @@
-"""What a fairness method may do to an unmodified solver. Every hook defaults to doing nothing.
+"""Hooks: how a fairness method changes an unmodified solver. By default, every hook does nothing.
 
-A method sees one seed's data; solvers `vmap` it over seeds. Its own learned state travels beside the solver's.
-Shapes: B transitions in any leading arrangement, D observation entries, K extra reward streams.
+A method sees the data of one seed; solvers `vmap` it over seeds. Its state is stored next to the state of the solver.
+Shapes: B transitions with any leading axes, D observation entries, K extra reward streams.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Generic, Literal, TypeAlias, get_args
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from typing_extensions import TypeVar
 
 from bisimulator.core import Act, Env, Params, Scenario
-from bisimulator.policies import NoConfig
+from bisimulator.policies.rules import NO_CONFIG, C
+
+M = TypeVar("M", default=PyTree)  # the state of a method
+X = TypeVar(
+    "X", default=PyTree
+)  # its extras: data per transition that `learn` passes on to `reward` and `advantage`
+
+_EMPTY: Any = ()  # the state and the extras of a method that has none
 
 
 class Transitions(eqx.Module):
-    """Decisions as a solver collects them. Leading axes (T, E) in a rollout, (B,) from a replay buffer."""
+    """Decisions as a solver collects them. Leading axes: (T, E) in a rollout, (B,) from a replay buffer."""
 
     obs: Float[Array, "*B D"]
     action: Int[Array, "*B"]
@@ -39,77 +47,90 @@ Hook: TypeAlias = Literal[
 HOOKS: frozenset[Hook] = frozenset(get_args(Hook))
 
 
-class Method:
-    """The plain solver: no correction, no extra streams.
+class Method(Generic[M, X]):
+    """Base class of fairness methods. Its hooks do nothing, so it is the plain solver.
 
-    Subclasses are frozen dataclasses, so that a compiled program can be kept for a method and its configuration.
+    Subclasses are frozen dataclasses, so that a compiled program can be cached per method and configuration.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class HalfReward(Method):
+        ...     def reward(self, state, batch, extras):
+        ...         return batch.reward / 2
     """
 
-    def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> PyTree:
-        """The method's own state at the start of training."""
-        return ()
+    def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> M:
+        """The state of the method at the start of training."""
+        state: M = _EMPTY
+        return state
 
-    def learn(self, key: Key[Array, ""], state: PyTree, batch: Transitions) -> tuple[PyTree, PyTree]:
-        """Learn from a fresh batch (T, E); returns the state and per-transition extras (leading (T, E)) or ()."""
-        return state, ()
+    def learn(self, key: Key[Array, ""], state: M, batch: Transitions) -> tuple[M, X]:
+        """Learn from a new batch (T, E). Returns the state, and extras with leading axes (T, E) or ()."""
+        return state, _EMPTY
 
-    def reward(self, state: PyTree, batch: Transitions, extras: PyTree) -> Float[Array, "*B"]:
-        """The reward that the solver sees."""
+    def reward(self, state: M, batch: Transitions, extras: X) -> Float[Array, "*B"]:
+        """The reward that the solver maximises."""
         return batch.reward
 
     def num_streams(self, env: Env) -> int:
-        """How many extra reward streams (and value heads) the method wants."""
+        """The number of extra reward streams and value heads."""
         return 0
 
-    def streams(self, state: PyTree, batch: Transitions) -> Float[Array, "*B K"]:
+    def streams(self, state: M, batch: Transitions) -> Float[Array, "*B K"]:
         """Extra reward streams, each with its own value head and advantage."""
         return jnp.zeros((*batch.reward.shape, 0))
 
-    def advantage(
-        self, state: PyTree, advantages: Float[Array, "B 1+K"], extras: PyTree
-    ) -> Float[Array, "B"]:
-        """One advantage from the reward's and the streams'; by default the reward's, standardised."""
+    def advantage(self, state: M, advantages: Float[Array, "B 1+K"], extras: X) -> Float[Array, "B"]:
+        """Combine the advantages of the reward and the streams; by default the reward's, standardised."""
         return standardise(advantages[:, 0])
 
-    def observe_params(self, state: PyTree, params: Params) -> Params:
-        """The environment's params with the method's observation dynamics in force."""
+    def observe_params(self, state: M, params: Params) -> Params:
+        """The parameters of the environment with the observation dynamics of the method."""
         return params
 
     def adapt_at(self, updates: int) -> tuple[int, ...]:
-        """After which of the training's updates `adapt` is called."""
+        """The updates after which `adapt` is called; `updates` is their number in the whole training."""
         return ()
 
     def adapt(
-        self, key: Key[Array, ""], state: PyTree, act: Act, scenario: Scenario, params: Params, horizon: int
-    ) -> PyTree:
-        """Change the observation dynamics, with whole episodes under the current policy at hand."""
+        self, key: Key[Array, ""], state: M, act: Act, scenario: Scenario, params: Params, horizon: int
+    ) -> M:
+        """Change the observation dynamics, using whole episodes under the current policy `act`."""
         return state
 
-    def describe(self, state: PyTree) -> dict[str, Any]:
-        """What of the method's state is worth storing with the results, as arrays."""
+    def describe(self, state: M) -> dict[str, Array]:
+        """Arrays of the state that are stored with the results."""
         return {}
 
 
 @dataclasses.dataclass(frozen=True)
-class Plain(Method):
-    """No method at all."""
+class Plain(Method[tuple[()], tuple[()]]):
+    """No fairness method."""
 
 
 @dataclasses.dataclass(frozen=True)
-class LearnedMethod:
-    """What a method's file registers: a solver by name, and hooks made from a configuration and an environment."""
+class LearnedMethod(Generic[C]):
+    """What the file of a method registers: a solver by name, and hooks from a configuration and an environment.
 
-    summary: str
+    Example:
+        >>> HALF_REWARD = LearnedMethod(
+        ...     summary="PPO with half the reward", published="", solver="ppo", build=lambda config, env: HalfReward()
+        ... )
+        >>> bisimulator.register("method", "half-reward", HALF_REWARD)
+    """
+
+    summary: str  # one line, shown by `bisimulator list`
     published: str  # its name in the paper's tables, or ""
     solver: str  # "ppo" or "dqn"
-    config: Any = NoConfig()  # noqa: RUF009 (frozen)
-    build: Callable[[Any, Env], Method] = lambda config, env: Plain()
+    config: C = NO_CONFIG  # the default configuration
+    build: Callable[[C, Env], Method] = lambda config, env: Plain()
 
 
 def used_hooks(method: Method) -> frozenset[Hook]:
-    """The hooks that a method implements."""
+    """The hooks that a method overrides."""
     return frozenset(hook for hook in HOOKS if getattr(type(method), hook) is not getattr(Method, hook))
 
 
 def standardise(x: Float[Array, "B"]) -> Float[Array, "B"]:
+    """Shift and scale to mean 0 and standard deviation 1."""
     return (x - x.mean()) / (x.std() + 1e-8)

@@ -1,15 +1,14 @@
 """Lag-PPO (Satija et al. 2023): PPO under the demographic-parity constraint |J_i - J_j| <= epsilon, by dual ascent.
 
 Every group has its own reward stream (the reward of decisions on its people) and value head. With i and j the groups
-of the highest and the lowest return,
+with the highest and the lowest return,
     A = A_r - lambda (A_i - A_j),    lambda <- max(0, lambda + eta (J_i - J_j - epsilon)).
-J_g is the reward per decision on group g, averaged over the last batches. For two groups i, j are just these two.
+J_g is the reward per decision on group g, averaged over recent batches.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -23,38 +22,44 @@ from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standa
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """What was tried is in benchmarks/tuning.csv; the authors give a method, not values for these scenarios."""
+    """Hyperparameters. The authors give none for these scenarios; benchmarks/tuning.csv has all that were tried."""
 
-    epsilon: float = 0.05  # difference of rewards per decision that is allowed
-    eta: float = 0.01  # step of the dual ascent, per update
-    max_lambda: float = 2.0  # lambda stays below this
-    memory: float = 0.9  # how much of the earlier batches J remembers
+    epsilon: float = 0.05  # allowed difference of rewards per decision
+    eta: float = 0.01  # step size of the dual ascent
+    max_lambda: float = 2.0  # upper bound of lambda
+    memory: float = 0.9  # decay per batch of the sums that J is computed from
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "eta", "max_lambda"):
-            check_real(name, getattr(self, name), min=0)
+        check_real("epsilon", self.epsilon, min=0)
+        check_real("eta", self.eta, min=0)
+        check_real("max_lambda", self.max_lambda, min=0)
         check_real("memory", self.memory, min=0, max=1)
 
 
 class State(eqx.Module):
-    reward: Float[Array, "G"]  # remembered sums
+    """Decayed sums of rewards and decisions per group, and the multiplier."""
+
+    reward: Float[Array, "G"]
     decisions: Float[Array, "G"]
     dual: Float[Array, ""]  # lambda
 
     @property
     def returns(self) -> Float[Array, "G"]:
+        """J_g, the reward per decision."""
         return self.reward / jnp.maximum(self.decisions, 1e-6)
 
 
 @dataclasses.dataclass(frozen=True)
-class Lagrangian(Method):
+class Lagrangian(Method[State, tuple[()]]):
+    """The hooks of Lag-PPO."""
+
     config: Config
     num_groups: int
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
         return State(jnp.zeros(self.num_groups), jnp.zeros(self.num_groups), jnp.float32(0))
 
-    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, Any]:
+    def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
         c = self.config
         of_group = jax.nn.one_hot(batch.group, self.num_groups)
         after = State(
@@ -64,7 +69,7 @@ class Lagrangian(Method):
         )
         gap = after.returns.max() - after.returns.min()
         dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.max_lambda)
-        return eqx.tree_at(lambda s: s.dual, after, dual), ()
+        return State(after.reward, after.decisions, dual), ()
 
     def num_streams(self, env: Env) -> int:
         return env.num_groups
@@ -72,12 +77,14 @@ class Lagrangian(Method):
     def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
         return jax.nn.one_hot(batch.group, self.num_groups) * batch.reward[..., None]
 
-    def advantage(self, state: State, advantages: Float[Array, "B 1+K"], extras: Any) -> Float[Array, "B"]:
+    def advantage(
+        self, state: State, advantages: Float[Array, "B 1+K"], extras: tuple[()]
+    ) -> Float[Array, "B"]:
         of_group = advantages[:, 1:]
         high, low = state.returns.argmax(), state.returns.argmin()
         return standardise(advantages[:, 0] - state.dual * (of_group[:, high] - of_group[:, low]))
 
-    def describe(self, state: State) -> dict[str, Any]:
+    def describe(self, state: State) -> dict[str, Array]:
         return {"lambda": state.dual, "group_rewards": state.returns}
 
 

@@ -1,7 +1,7 @@
-"""Max-util (Liu et al. 2018): one threshold for everybody, the one with the greatest expected profit right now.
+"""Max-util (Liu et al. 2018): one threshold for everybody, with the highest expected immediate profit.
 
-No group is looked at, and neither is the future: the threshold maximises the profit of deciding once on everybody
-in the population as it stands.
+The rule ignores groups and the future: its threshold maximises the profit of deciding once on everybody in the current
+population.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from bisimulator.policies.adaptive import Adaptive, Counts, Knowledge, check_kno
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Choices of what the rule may know, not tuned; the authors' rule knows the population."""
+    """What the rule may know; nothing is tuned. The authors' rule knows the population."""
 
-    knows: Knowledge = "population"  # what it is fitted to: everybody, what it has seen, or past records
+    knows: Knowledge = (
+        "population"  # what it is fitted to: everybody, what it has seen, or records of another cohort
+    )
     every: int = 100  # decisions between two fits; 0: only at the start
 
     def __post_init__(self) -> None:
@@ -28,13 +30,12 @@ class Config:
 
 
 def best_threshold(counts: Counts, gain: Float[Array, ""], loss: Float[Array, ""]) -> Float[Array, "G C"]:
-    """Accept iff the score is at least the one with the greatest expected profit; the higher one of equals."""
+    """Accept from the threshold with the highest expected profit; the highest threshold if several are equal."""
     profit = (counts.people * (counts.chance * gain + (1 - counts.chance) * loss)).sum(0)
-    from_here = jnp.cumsum(
-        jnp.append(profit, 0.0)[::-1]
-    )  # accept nobody, the top score, the two top scores ...
-    slack = 1e-5 * jnp.abs(profit).sum()
-    number = jnp.argmax(from_here >= from_here.max() - slack)
+    # of accepting nobody, the highest score, the two highest scores, ...
+    total = jnp.cumsum(jnp.append(profit, 0.0)[::-1])
+    tolerance = 1e-5 * jnp.abs(profit).sum()
+    number = jnp.argmax(total >= total.max() - tolerance)
     accept = jnp.arange(profit.size) >= profit.size - number
     return jnp.broadcast_to(accept.astype(jnp.float32), counts.people.shape)
 
@@ -44,7 +45,7 @@ def build(config: Config, env: Env) -> Adaptive:
 
 
 MAX_UTIL = Rule(
-    summary="The threshold with the greatest expected profit right now, the same for all groups",
+    summary="One threshold for all groups: the highest expected immediate profit",
     published="Max-util",
     config=Config(),
     build=build,

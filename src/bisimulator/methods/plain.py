@@ -1,8 +1,13 @@
-"""The solvers as they are, without any method."""
+"""The plain solvers, without a fairness method."""
 
 from __future__ import annotations
 
 from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.policies import NoConfig
 
-PPO = LearnedMethod(summary="Proximal policy optimisation, no fairness", published="PPO", solver="ppo")
-DQN = LearnedMethod(summary="Deep Q-learning, no fairness", published="DQN", solver="dqn")
+PPO: LearnedMethod[NoConfig] = LearnedMethod(
+    summary="Proximal policy optimisation, no fairness", published="PPO", solver="ppo"
+)
+DQN: LearnedMethod[NoConfig] = LearnedMethod(
+    summary="Deep Q-learning, no fairness", published="DQN", solver="dqn"
+)

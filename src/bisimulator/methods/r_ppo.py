@@ -1,12 +1,11 @@
-"""R-PPO: PPO whose reward is lowered by the recall gap of the running episode (Yu et al. 2022's first baseline).
+"""R-PPO: PPO whose reward is reduced by the recall gap of the current episode (the first baseline of Yu et al. 2022).
 
-r' = r - zeta * gap where gap >= omega, with gap the largest difference of recalls since the episode began.
+r' = r - zeta * gap if gap >= omega, where gap is the largest difference of recalls since the episode began.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -19,8 +18,10 @@ from bisimulator.methods.hooks import LearnedMethod, Method, Transitions
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    zeta: float = 2.0  # weight of the penalty; the authors' value, kept: not in the paper's tables
-    omega: float = 0.005  # gaps below this are not punished; the authors' value, kept
+    """Hyperparameters, with the authors' values."""
+
+    zeta: float = 2.0  # weight of the penalty
+    omega: float = 0.005  # gaps below this are not penalised
 
     def __post_init__(self) -> None:
         check_real("zeta", self.zeta, min=0)
@@ -28,20 +29,24 @@ class Config:
 
 
 @dataclasses.dataclass(frozen=True)
-class RewardPenalty(Method):
+class RewardPenalty(Method[Counts, Float[Array, "*B"]]):
+    """The hooks of R-PPO; the extras are the gap after each decision."""
+
     config: Config
     num_groups: int
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> Counts:
         return jnp.zeros((num_envs, self.num_groups, 2))
 
-    def learn(self, key: Key[Array, ""], state: Counts, batch: Transitions) -> tuple[Counts, Any]:
+    def learn(
+        self, key: Key[Array, ""], state: Counts, batch: Transitions
+    ) -> tuple[Counts, Float[Array, "T E"]]:
         counts, _, gap = running_gaps(state, batch)
         return counts, gap
 
-    def reward(self, state: Counts, batch: Transitions, extras: Any) -> Float[Array, "*B"]:
-        punished = jnp.where(extras >= self.config.omega, extras, 0.0)
-        return batch.reward - self.config.zeta * punished
+    def reward(self, state: Counts, batch: Transitions, extras: Float[Array, "*B"]) -> Float[Array, "*B"]:
+        penalty = jnp.where(extras >= self.config.omega, extras, 0.0)
+        return batch.reward - self.config.zeta * penalty
 
 
 def build(config: Config, env: Env) -> RewardPenalty:
@@ -49,7 +54,7 @@ def build(config: Config, env: Env) -> RewardPenalty:
 
 
 R_PPO = LearnedMethod(
-    summary="PPO whose reward is lowered by the recall gap of the running episode",
+    summary="PPO whose reward is reduced by the recall gap of the current episode",
     published="",
     solver="ppo",
     config=Config(),

@@ -1,66 +1,73 @@
-"""Repayment rates of few people are mostly chance: each is drawn towards what more people say.
+"""Shrinkage of repayment rates: rates of few people are noisy, so each is shrunk towards a rate of more people.
 
-Two levels. All people's rate at a score is drawn towards a trend over the scores (a logistic curve), which also
-fills scores that nobody has; each group's rate at a score is drawn towards all people's rate there. How
-strongly is told by the data (empirical Bayes): the prior of a rate is a beta distribution whose mean is the rate it
-is drawn towards and whose weight, in people, makes the counts most likely (beta-binomial).
+There are two levels. The rate of all people at a score is shrunk towards a logistic trend over the scores, which also
+fills scores that nobody has. Each group's rate at a score is shrunk towards the rate of all people there. The strength
+is estimated from the data (empirical Bayes): the prior of a rate is a beta distribution whose mean is the rate it is
+shrunk towards, and whose weight, in people, maximises the beta-binomial likelihood of the counts.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, expit
 
-Array = NDArray[np.float64]
+from bisimulator.core import Values
 
-WEIGHTS = (1.0, 1e6)  # of a prior, in people: at least one, so that no rate is 0 or 1 by accident
-_EDGE = 1e-6
+WEIGHT_BOUNDS = (1.0, 1e6)  # of a prior, in people; at least one, so that no rate is 0 or 1 by accident
+_MIN_RATE = 1e-6
 
 
 def shrink(
-    people: Float[Array, "G C"], repaid: Float[Array, "G C"], weight: float | None = None
-) -> tuple[Float[Array, "G C"], Float[Array, "C"]]:
-    """Each group's and all people's rate of repayment at each score. `weight`: None tells it from the data."""
-    everybody, all_repaid = people.sum(0), repaid.sum(0)
-    pooled = drawn_towards(trend(everybody, all_repaid), everybody, all_repaid, weight)
-    return drawn_towards(np.broadcast_to(pooled, people.shape), people, repaid, weight), pooled
+    people: Float[Values, "G C"], repaid: Float[Values, "G C"], weight: float | None = None
+) -> tuple[Float[Values, "G C"], Float[Values, "C"]]:
+    """Repayment rates at each score: of each group, and of all people. `weight=None` estimates the weight."""
+    all_people, all_repaid = people.sum(0), repaid.sum(0)
+    pooled = shrink_towards(logistic_trend(all_people, all_repaid), all_people, all_repaid, weight)
+    return shrink_towards(np.broadcast_to(pooled, people.shape), people, repaid, weight), pooled
 
 
-def drawn_towards(prior: Array, people: Array, repaid: Array, weight: float | None = None) -> Array:
+def shrink_towards(
+    prior: Float[Values, "*B"],
+    people: Float[Values, "*B"],
+    repaid: Float[Values, "*B"],
+    weight: float | None = None,
+) -> Float[Values, "*B"]:
     """(repaid + weight * prior) / (people + weight); the prior itself where there is nobody."""
-    weight = likeliest_weight(prior, people, repaid) if weight is None else weight
+    weight = max_likelihood_weight(prior, people, repaid) if weight is None else weight
     total = people + weight
     return np.divide(repaid + weight * prior, total, out=np.array(prior, np.float64), where=total > 0)
 
 
-def likeliest_weight(prior: Array, people: Array, repaid: Array) -> float:
-    """The prior's weight, in people, at which the counts are most likely."""
+def max_likelihood_weight(
+    prior: Float[Values, "*B"], people: Float[Values, "*B"], repaid: Float[Values, "*B"]
+) -> float:
+    """The weight of the prior, in people, that maximises the likelihood of the counts."""
     seen = people > 0
-    n, x, mean = people[seen], repaid[seen], np.clip(prior[seen], _EDGE, 1 - _EDGE)
+    n, x, mean = people[seen], repaid[seen], np.clip(prior[seen], _MIN_RATE, 1 - _MIN_RATE)
 
-    def unlikeliness(log_weight: float) -> float:
+    def negative_log_likelihood(log_weight: float) -> float:
         a, b = np.exp(log_weight) * mean, np.exp(log_weight) * (1 - mean)
         return -float((betaln(x + a, n - x + b) - betaln(a, b)).sum())
 
-    found = minimize_scalar(unlikeliness, bounds=np.log(WEIGHTS), method="bounded")
-    return float(np.exp(found.x))
+    minimum = minimize_scalar(negative_log_likelihood, bounds=np.log(WEIGHT_BOUNDS), method="bounded")
+    return float(np.exp(minimum.x))
 
 
-def trend(people: Float[Array, "C"], repaid: Float[Array, "C"]) -> Float[Array, "C"]:
-    """A logistic curve over the bins by maximum likelihood, slightly held back so that it exists for any data."""
-    place = np.linspace(-1, 1, len(people)) if len(people) > 1 else np.zeros(1)
-    design, ridge = np.stack([np.ones_like(place), place], -1), np.diag([1e-3, 1e-2])
+def logistic_trend(people: Float[Values, "C"], repaid: Float[Values, "C"]) -> Float[Values, "C"]:
+    """A logistic curve over the bins by maximum likelihood, with a small ridge so that it exists for any data."""
+    position = np.linspace(-1, 1, len(people)) if len(people) > 1 else np.zeros(1)
+    design, ridge = np.stack([np.ones_like(position), position], -1), np.diag([1e-3, 1e-2])
     base = (repaid.sum() + 0.5) / (people.sum() + 1)
     beta = np.array([np.log(base / (1 - base)), 0.0])
-    for _ in range(50):  # Newton; the ridge keeps it from running away where all repaid, or none
+    for _ in range(50):  # Newton; the ridge keeps it from diverging if everybody repaid, or nobody
         rate = expit(design @ beta)
-        slope = design.T @ (repaid - people * rate) - ridge @ beta
-        curve = (design.T * (people * rate * (1 - rate))) @ design + ridge
-        step = np.linalg.solve(curve, slope)
+        gradient = design.T @ (repaid - people * rate) - ridge @ beta
+        hessian = (design.T * (people * rate * (1 - rate))) @ design + ridge
+        step = np.linalg.solve(hessian, gradient)
         beta = beta + step * min(1.0, 2.0 / max(abs(step).max(), 1e-300))
         if abs(step).max() < 1e-10:
             break
-    return expit(design @ beta)
+    curve: Values = expit(design @ beta)
+    return curve

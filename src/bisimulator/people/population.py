@@ -1,40 +1,42 @@
-"""One's own people: from records or tables to the parameters of lending.
+"""Your own people: from records or tables to the parameters of lending.
 
-Scores are put in bins; each group's share, its distribution over the bins and its rate of repayment in each bin are
-estimated (`estimating.py`); `params()` gives them as keywords of `bisimulator.make("lending", ...)`.
+Scores are put into bins. Each group's share, its distribution over the bins and its repayment rate in each bin are
+estimated (`_estimator.py`); `Population.params` returns them as keywords of `bisimulator.make("lending", ...)`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
+from typing_extensions import Unpack
 
-from bisimulator.core import Env, make
+from bisimulator.core import Env, Values, make
 from bisimulator.errors import check_real
 from bisimulator.people._bins import labels
-from bisimulator.people._csv import Table, read_table
-from bisimulator.people._estimate import Estimate
-
-Array = NDArray[np.float64]
+from bisimulator.people._csv import Columns, Frame, Table, read_table
+from bisimulator.people._estimation_options import OptionKeywords
+from bisimulator.people._estimator import PopulationEstimator
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Population:
-    """People by group and bin of scores, and how they repay."""
+    """People by group and bin of scores, and how they repay.
+
+    Make one with `from_csv`, `from_frame` or `from_table`; `make` turns it into a lending environment.
+    """
 
     origin: str
     group_names: tuple[str, ...]
-    edges: Float[Array, "C+1"]
-    people: Float[Array, "G C"]  # in the data
-    repaid: Float[Array, "G C"]  # of them
-    repayment: Float[Array, "G C"]  # rates, estimated
-    notes: tuple[str, ...]  # what one should know before using it
+    edges: Float[Values, "C+1"]
+    people: Float[Values, "G C"]  # counted in the data
+    repaid: Float[Values, "G C"]  # how many of them repaid
+    repayment: Float[Values, "G C"]  # estimated rates
+    notes: tuple[str, ...]  # what to know before using it
 
     @classmethod
     def from_csv(
@@ -47,50 +49,85 @@ class Population:
         defaulted: str | None = None,
         encoding: str = "utf-8",
         delimiter: str | None = None,
-        **options: Any,
+        **options: Unpack[OptionKeywords],
     ) -> Population:
-        """From records, a line a person: columns of the group, the score, and whether a loan was repaid (or defaulted).
+        """Read records from a CSV file with one line per person.
 
-        `options` are those of `estimating.Options`: bins, binning, edges, groups, per_group, shrinkage, ...
+        Args:
+            path: the file; its first line names the columns.
+            group: the column of group names.
+            score: the column of scores.
+            repaid: the column that says whether the loan was repaid (1 or 0, yes or no); "repaid" by default.
+            defaulted: the column that says whether it was defaulted on; use it instead of `repaid`.
+            encoding: of the file.
+            delimiter: of the file; None detects it in the header.
+            **options: how scores are binned and rates are estimated:
+                `bins` (10), the number of bins;
+                `binning` ("equal-width" or "quantile");
+                `edges`, the edges of the bins, instead of `bins`;
+                `score_range`, lowest and highest possible score;
+                `groups`, which groups in which order;
+                `per_group` (True), repayment rates per group or, if False, one rate for all groups;
+                `shrinkage`, the weight, in people, of the rate that a rate is shrunk towards; estimated by default;
+                `fewest` (50), smaller groups raise a warning;
+                `missing` ("refuse" or "drop"), what to do with rows in which a value is missing.
+
+        Raises:
+            ValueError: if the file cannot be read, or a column or a value is wrong; the message names the lines.
+            TypeError: if there is no such option.
+
+        Example:
+            >>> people = Population.from_csv("people.csv", group="race", repaid="paid", score_range=(300, 850))
+            >>> env = people.make(score_up=1, score_down=2, reward_default=-4)
         """
-        names = (group, score, *_outcome(repaid, defaulted))
-        return cls._from_records(
-            read_table(path, names, encoding=encoding, delimiter=delimiter),
-            names,
-            defaulted is not None,
-            options,
-        )
+        columns = (group, score, _outcome_column(repaid, defaulted))
+        table = read_table(path, columns, encoding=encoding, delimiter=delimiter)
+        return cls._from_records(table, columns, defaulted is not None, options)
 
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame | Columns,
         *,
         group: str = "group",
         score: str = "score",
         repaid: str | None = None,
         defaulted: str | None = None,
-        **options: Any,
+        **options: Unpack[OptionKeywords],
     ) -> Population:
-        """From records in a pandas or polars frame, or in a mapping from names to columns."""
-        names = (group, score, *_outcome(repaid, defaulted))
-        return cls._from_records(read_table(frame, names), names, defaulted is not None, options)
+        """Read records from a data frame with one row per person.
+
+        Args:
+            frame: a pandas or polars frame, or a mapping from column names to columns.
+            group: the column of group names.
+            score: the column of scores.
+            repaid: the column that says whether the loan was repaid; "repaid" by default.
+            defaulted: the column that says whether it was defaulted on; use it instead of `repaid`.
+            **options: as in `from_csv`.
+
+        Example:
+            >>> columns = {"group": ["a", "b"] * 50, "score": [600, 700] * 50, "repaid": [0, 1] * 50}
+            >>> Population.from_frame(columns, bins=2)
+            Population('the dict': a 50, b 50; 2 bins 600-700)
+        """
+        columns = (group, score, _outcome_column(repaid, defaulted))
+        return cls._from_records(read_table(frame, columns), columns, defaulted is not None, options)
 
     @classmethod
     def _from_records(
-        cls, table: Table, names: tuple[str, str, str], defaulted: bool, options: dict[str, Any]
+        cls, table: Table, columns: tuple[str, str, str], defaulted: bool, options: OptionKeywords
     ) -> Population:
-        group, score, outcome = names
-        estimate = Estimate(table.origin, options)
-        table = estimate.complete(table, [group, outcome], [score])
-        scores = estimate.scores(table, score)
-        repaid = table.flags(outcome) != defaulted
-        return cls(table.origin, *estimate.cells(table, group, scores, np.ones(len(table)), repaid * 1.0))
+        group, score, outcome = columns
+        estimator = PopulationEstimator(table.origin, **options)
+        table = estimator.complete_rows(table, [group, outcome], [score])
+        scores = estimator.scores(table, score)
+        repaid = (table.flags(outcome) != defaulted).astype(np.float64)
+        return cls(table.origin, *estimator.estimate(table, group, scores, np.ones(len(table)), repaid))
 
     @classmethod
     def from_table(
         cls,
-        source: Any,
+        source: str | Path | Frame | Columns,
         *,
         group: str = "group",
         score: str = "score",
@@ -101,87 +138,140 @@ class Population:
         people: str | None = None,
         encoding: str = "utf-8",
         delimiter: str | None = None,
-        **options: Any,
+        **options: Unpack[OptionKeywords],
     ) -> Population:
-        """From an aggregated table (a CSV file, a frame or a mapping), a row for each group and score.
+        """Read an aggregated table with one row per group and score.
 
-        `share` or `cumulative_share`: of the group's people at this score, or at and below it; `people`: of the
-        group, or without a share those at this score. `repayment_rate` or `default_rate`: of those at this score.
+        Args:
+            source: the path of a CSV file, a frame, or a mapping from column names to columns.
+            group: the column of group names.
+            score: the column of scores.
+            share: the column with the share of the group's people at the score.
+            cumulative_share: the column with the share at or below the score, instead of `share`.
+            repayment_rate: the column with the repayment rate at the score.
+            default_rate: the column with the default rate, instead of `repayment_rate`.
+            people: the column with the number of people in the group or, without a share, at the score.
+            encoding: of a file.
+            delimiter: of a file; None detects it in the header.
+            **options: as in `from_csv`.
+
+        Example:
+            >>> table = {"group": ["a", "a"], "score": [1, 2], "size": [60, 40], "late": [0.3, 0.1]}
+            >>> Population.from_table(table, people="size", default_rate="late", bins=2)
+            Population('the dict': a 100; 2 bins 1-2)
         """
-        if (repayment_rate is None) == (default_rate is None):
+        rate = repayment_rate or default_rate
+        if rate is None or (repayment_rate is not None and default_rate is not None):
             raise ValueError("name one of repayment_rate and default_rate, the column of rates")
         if share is not None and cumulative_share is not None:
             raise ValueError("name share or cumulative_share, not both")
         if share is None and cumulative_share is None and people is None:
             raise ValueError("name share, cumulative_share or people: how many people have each score")
-        rate = repayment_rate or default_rate or ""
         numbers = [score, rate, *(name for name in (share, cumulative_share, people) if name is not None)]
         table = read_table(source, (group, *numbers), encoding=encoding, delimiter=delimiter)
-        estimate = Estimate(table.origin, options)
-        table = estimate.complete(table, [group], numbers)
-        scores = estimate.scores(table, score)
+        estimator = PopulationEstimator(table.origin, **options)
+        table = estimator.complete_rows(table, [group], numbers)
+        scores = estimator.scores(table, score)
         rates = table.numbers(rate, min=0, max=1, hint="are these percentages? divide by 100")
-        repaid = rates if default_rate is None else 1 - rates
-        counts = estimate.counts(table, group, scores, share, cumulative_share, people)
+        counts = estimator.people_per_row(table, group, scores, share, cumulative_share, people)
+        repaid = counts * (rates if default_rate is None else 1 - rates)
+        cumulative = cumulative_share is not None
         return cls(
-            table.origin,
-            *estimate.cells(
-                table, group, scores, counts, counts * repaid, up_to=cumulative_share is not None
-            ),
+            table.origin, *estimator.estimate(table, group, scores, counts, repaid, cumulative=cumulative)
         )
 
     @property
-    def shares(self) -> Float[Array, "G"]:
-        """Of each group in all people."""
-        return self.people.sum(1) / self.people.sum()
+    def shares(self) -> Float[Values, "G"]:
+        """The share of each group."""
+        shares: Values = self.people.sum(1) / self.people.sum()
+        return shares
 
     @property
-    def initial(self) -> Float[Array, "G C"]:
-        """Each group's distribution over the bins."""
-        return self.people / self.people.sum(1, keepdims=True)
+    def initial(self) -> Float[Values, "G C"]:
+        """The distribution of each group over the bins."""
+        distribution: Values = self.people / self.people.sum(1, keepdims=True)
+        return distribution
 
     @property
     def bin_labels(self) -> list[str]:
         return labels(self.edges)
 
     def bins_of(self, points: float) -> int:
-        """How many bins a move of `points` on the score's own scale is, to the nearest whole one."""
+        """Convert a move in points of the score to the nearest whole number of bins.
+
+        Raises:
+            ValueError: if the bins differ in width, or the move is less than half a bin.
+
+        Example:
+            >>> people.make(score_up=people.bins_of(75), score_down=people.bins_of(150))
+        """
         widths = np.diff(self.edges)
         check_real("points", points, min=0)
         if np.ptp(widths) > 1e-6 * widths.max():
             raise ValueError(
                 f"the bins are {widths.min():g} to {widths.max():g} points wide, so {points:g} points are not the same "
-                "number of bins everywhere; use equal-width bins, or give moves in bins (score_up=1)"
+                "number of bins everywhere; use equal-width bins, or pass moves in bins, such as score_up=1"
             )
-        moved = points / widths.mean() if widths.mean() > 0 else 0.0
-        if points > 0 and moved < 0.5 and widths.mean() > 0:
+        bins = points / widths.mean() if widths.mean() > 0 else 0.0
+        if points > 0 and bins < 0.5 and widths.mean() > 0:
             raise ValueError(
                 f"{points:g} points are less than half a bin of {widths.mean():g}, so no score would ever move; "
                 f"use at least {math.ceil((self.edges[-1] - self.edges[0]) / (2 * points))} bins"
             )
-        return round(moved)
+        return round(bins)
 
-    def params(self, **settings: Any) -> dict[str, Any]:
-        """Keywords of `bisimulator.make("lending", ...)`, plain numbers and lists; `settings` are further ones."""
-        known = {
+    def params(self, **settings: object) -> dict[str, object]:
+        """The population as keywords of `bisimulator.make("lending", ...)`: plain numbers, strings and lists.
+
+        Args:
+            **settings: further parameters of lending, such as `score_up` or `reward_default`.
+
+        Example:
+            >>> json.dumps(people.params(reward_default=-4))
+        """
+        keywords: dict[str, object] = {
             "initial": self.initial.tolist(),
             "repayment": self.repayment.tolist(),
             "group_probs": self.shares.tolist(),
             "group_names": list(self.group_names),
             "score_edges": self.edges.tolist(),
         }
-        return known | settings
+        return keywords | settings
 
-    def make(self, **settings: Any) -> Env:
-        """The lending environment of these people."""
+    def make(self, **settings: object) -> Env:
+        """Make a lending environment of these people.
+
+        Args:
+            **settings: further parameters of lending, such as `score_up` or `reward_default`.
+
+        Example:
+            >>> people.make(score_up=1, score_down=2, reward_default=-4, horizon=5000)
+        """
         return make("lending", **self.params(**settings))
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n} {s:.0f}" for n, s in zip(self.group_names, self.people.sum(1), strict=True))
         return f"Population({self.origin!r}: {sizes}; {len(self.edges) - 1} bins {self.edges[0]:g}-{self.edges[-1]:g})"
 
+    def _repr_html_(self) -> str:
+        """A table of the groups and the notes, for notebooks."""
+        head = "".join(f"<th>{title}</th>" for title in ("group", "people", "share", "repaid"))
+        people, repaid = self.people.sum(1), self.repaid.sum(1)
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{people[g]:,.0f}</td><td>{100 * self.shares[g]:.1f}%</td>"
+            f"<td>{100 * repaid[g] / people[g]:.1f}%</td></tr>"
+            for g, name in enumerate(self.group_names)
+        )
+        bins = f"{len(self.edges) - 1} bins from {self.edges[0]:g} to {self.edges[-1]:g}"
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return (
+            f"<p><b>Population</b> {escape(self.origin)}, {bins}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            + (f"<ul>{notes}</ul>" if notes else "")
+        )
 
-def _outcome(repaid: str | None, defaulted: str | None) -> tuple[str]:
+
+def _outcome_column(repaid: str | None, defaulted: str | None) -> str:
     if repaid is not None and defaulted is not None:
         raise ValueError(f"name repaid or defaulted, not both, got {repaid!r} and {defaulted!r}")
-    return (repaid or defaulted or "repaid",)
+    return repaid or defaulted or "repaid"

@@ -4,41 +4,62 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
+from typing_extensions import TypeVar
 
+from bisimulator import registry
 from bisimulator.core import Env
 from bisimulator.policies.fixed import accept_all, reject_all, thresholds
 from bisimulator.policies.policy import Policy
 
+C = TypeVar("C", default=Any)  # the configuration of a method, a frozen dataclass
+
 
 @dataclasses.dataclass(frozen=True)
 class NoConfig:
-    """Nothing to configure."""
+    """The configuration of a method without options."""
+
+
+NO_CONFIG: Any = NoConfig()  # Any, because it is the default of fields of type C
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
-    """A method that needs no training: `build(config, env)` makes its policy for an environment."""
+class Rule(Generic[C]):
+    """A method that needs no training: `build(config, env)` makes its policy for an environment.
 
-    summary: str
-    build: Callable[[Any, Env], Policy]
+    Example:
+        >>> ACCEPT_ALL: Rule[NoConfig] = Rule("Accept everybody", lambda config, env: accept_all())
+        >>> bisimulator.register("method", "my-rule", ACCEPT_ALL)
+    """
+
+    summary: str  # one line, shown by `bisimulator list`
+    build: Callable[[C, Env], Policy]
     published: str = ""  # its name in the paper's tables
-    config: Any = NoConfig()
+    config: C = NO_CONFIG  # the default configuration
 
 
-def _middle_threshold(env: Env) -> Policy:
-    """The lowest score at which accepting pays as far as the score alone tells, the same for all groups."""
+def _profitable_threshold(env: Env) -> Policy:
+    """Accept from the lowest score at which a single decision is profitable in expectation, for all groups."""
     p, (gain, loss) = env.params, env.params.accept_rewards
     profit = p.group_probs @ (p.qualified_probs * gain + (1 - p.qualified_probs) * loss) > 1e-6
     level = int(np.argmax(profit)) if np.any(profit) else len(profit)
     return thresholds((level,) * env.num_groups)
 
 
-ACCEPT_ALL = Rule("Accept everybody", lambda config, env: accept_all())
-REJECT_ALL = Rule("Reject everybody", lambda config, env: reject_all())
-THRESHOLD = Rule(
-    "Accept where the score alone says that a single decision pays, the same for all groups",
-    lambda config, env: _middle_threshold(env),
+ACCEPT_ALL: Rule[NoConfig] = Rule("Accept everybody", lambda config, env: accept_all())
+REJECT_ALL: Rule[NoConfig] = Rule("Reject everybody", lambda config, env: reject_all())
+THRESHOLD: Rule[NoConfig] = Rule(
+    "One threshold for all groups: the lowest score at which a single decision is profitable",
+    lambda config, env: _profitable_threshold(env),
 )
+
+
+def rule_policy(name: str, env: Env, config: object = None) -> Policy:
+    """The policy of a rule by name; `config` is the rule's default if it is not given."""
+    rule = registry.lookup("method", name)
+    if not isinstance(rule, Rule):
+        rules = [n for n in registry.names("method") if isinstance(registry.lookup("method", n), Rule)]
+        raise ValueError(f"{name!r} has to be trained first; the rules are {', '.join(rules)}")
+    return rule.build(rule.config if config is None else config, env)

@@ -1,23 +1,29 @@
-"""Results put in order: by scenario, then as the paper lists its methods, each with its name and its look."""
+"""Results in order: by scenario, then as the paper lists its methods, each with its label and style."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 
 from bisimulator import published, registry
+from bisimulator.core import Env, Values
 from bisimulator.evaluation import seed_means
-from bisimulator.jobs.run import Result
+from bisimulator.jobs.labels import labels
+from bisimulator.jobs.store import Result
+from bisimulator.report._observation_dynamics import learned_omega
 from bisimulator.report._styles import Style, style
 from bisimulator.report._table_columns import paper_row, published_name, table_columns
 
+_Position: TypeAlias = tuple[int, str]
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Entry:
+class JobEntry:
     """One job of a scenario. `key` is unique within it, `label` is what people read."""
 
     result: Result
@@ -34,7 +40,7 @@ class Entry:
 
     @property
     def short(self) -> str:
-        """For the narrow places of a figure."""
+        """The label for narrow places of a figure."""
         return self.label.replace("Bisimulator (Reward only)", "Bisim. (reward)").replace(
             "Bisimulator", "Bisim."
         )
@@ -43,73 +49,83 @@ class Entry:
     def paper(self) -> dict[str, published.Published]:
         return paper_row(self.result.spec)
 
-    @property
-    def omega(self) -> np.ndarray | None:
-        """(S, G, K) where the method changes the observation dynamics."""
-        changes = getattr(self.result.spec.config, "dynamics_steps", 0)
-        return self.result.learned.get("omega") if changes else None
+    @cached_property
+    def omega(self) -> Float[np.ndarray, "S G K"] | None:
+        """The learned observation dynamics; None if the method leaves them as they are."""
+        return learned_omega(self.result)
 
-    @property
-    def reward_only(self) -> bool:
-        return self.published_name.endswith("(Reward only)")
-
-    def per_seed(self, column: str) -> np.ndarray:
-        """Each seed's mean over its episodes (S,); NaN where no episode defines it."""
+    def per_seed(self, column: str) -> Float[Values, "S"]:
+        """Each seed's mean over its episodes; NaN where no episode defines it."""
         return seed_means(self.result.columns[column])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Scene:
-    scenario: str
-    entries: tuple[Entry, ...]
+class ScenarioResults:
+    """All jobs of one scenario."""
+
+    name: str
+    entries: tuple[JobEntry, ...]
+
+    @cached_property
+    def env(self) -> Env:
+        """The environment of the first job."""
+        return self.entries[0].result.spec.make_env()
 
     @cached_property
     def columns(self) -> list[str]:
-        return table_columns(self.scenario, list(self.entries[0].result.columns))
+        return table_columns(self.name, list(self.entries[0].result.columns))
 
     @cached_property
     def missing(self) -> list[str]:
-        """Methods of the paper's table of which there is no result here."""
+        """Methods of the paper's table that have no result here."""
         here = {entry.published_name for entry in self.entries}
-        return [method for method in published.methods(self.scenario) if method not in here]
+        return [method for method in published.methods(self.name) if method not in here]
 
-    def find(self, name: str) -> Entry | None:
-        return next((entry for entry in self.entries if entry.published_name == name), None)
+    def find(self, published_name: str) -> JobEntry | None:
+        """The first job of a method by its name in the paper."""
+        return next((entry for entry in self.entries if entry.published_name == published_name), None)
 
 
-def scenes(results: Sequence[Result]) -> list[Scene]:
-    """The same job given twice counts once; jobs of one method that differ are told apart by their hash."""
+def by_scenario(results: Sequence[Result]) -> list[ScenarioResults]:
+    """The results of each scenario. The same job given twice counts once."""
     unique = {result.spec.name: result for result in results}
-    names = sorted({r.spec.scenario for r in unique.values()}, key=_place(registry.names("environment")))
-    return [Scene(name, _entries([r for r in unique.values() if r.spec.scenario == name])) for name in names]
+    names = sorted({r.spec.scenario for r in unique.values()}, key=_position(registry.names("environment")))
+    return [
+        ScenarioResults(name, _entries([r for r in unique.values() if r.spec.scenario == name]))
+        for name in names
+    ]
 
 
-def _entries(results: Sequence[Result]) -> tuple[Entry, ...]:
-    paper, registered = _place(published.methods(results[0].spec.scenario)), _place(registry.names("method"))
+def _entries(results: Sequence[Result]) -> tuple[JobEntry, ...]:
+    in_paper = _position(published.methods(results[0].spec.scenario))
+    in_registry = _position(registry.names("method"))
 
-    def place(result: Result) -> tuple[Any, ...]:
+    def position(result: Result) -> tuple[_Position, _Position, int, str]:
         method = result.spec.method
-        # of jobs that differ the one with the most training comes first: it stands beside the paper's row
-        return paper(published_name(method)), registered(method), -_effort(result), result.spec.name
+        # of several jobs of a method, the one with the most training comes first: the paper's row is compared with it
+        return in_paper(published_name(method)), in_registry(method), -_effort(result), result.spec.name
 
-    ordered = sorted(results, key=place)
+    ordered = sorted(results, key=position)
     methods = [result.spec.method for result in ordered]
-    return tuple(_entry(result, methods.count(result.spec.method) > 1) for result in ordered)
+    written = labels([result.spec for result in ordered])
+    return tuple(
+        _entry(result, label, methods.count(result.spec.method) > 1)
+        for result, label in zip(ordered, written, strict=True)
+    )
 
 
-def _entry(result: Result, ambiguous: bool) -> Entry:
+def _entry(result: Result, label: str, ambiguous: bool) -> JobEntry:
+    """The label has the method's name in the paper, and what differs from other jobs of the method."""
     method = result.spec.method
-    label = published_name(method) or method
-    if not ambiguous:
-        return Entry(result, method, label)
-    mark = result.spec.name.rsplit("-", 1)[1]
-    return Entry(result, f"{method}-{mark}", f"{label} [{mark[:4]}]")
+    differences = label.removeprefix(method)
+    key = f"{method}-{result.spec.name.rpartition('-')[2]}" if ambiguous else method
+    return JobEntry(result, key, f"{published_name(method) or method}{differences}")
 
 
 def _effort(result: Result) -> int:
     return result.spec.steps * len(result.spec.seeds) - 10**12 * bool(result.spec.settings)
 
 
-def _place(order: Iterable[str]) -> Callable[[str], tuple[int, str]]:
+def _position(order: Iterable[str]) -> Callable[[str], _Position]:
     known = {name: i for i, name in enumerate(order)}
     return lambda name: (known.get(name, len(known)), name)

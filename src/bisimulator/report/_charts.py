@@ -1,27 +1,27 @@
-"""The numbers behind the page's charts, as plain lists for JSON. The page's scripts know nothing else."""
+"""The numbers behind the page's charts, as plain lists for JSON. The page's scripts see nothing else."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import SupportsFloat, TypeAlias
 
-from bisimulator.report._by_scenario import Entry, Scene
+from bisimulator.report._by_scenario import JobEntry, ScenarioResults
 from bisimulator.report._table_columns import bounds, title
-from bisimulator.report.figures._canvas import written_groups
-from bisimulator.report.figures.approvals_over_time import cumulative, shown_groups, what
+from bisimulator.report.figures._canvas import labelled_groups
+from bisimulator.report.figures.approvals_over_time import cumulative, shown_groups
 from bisimulator.report.figures.initial_scores import shares
 from bisimulator.report.figures.learning_curve_figures import band, has_curve
-from bisimulator.report.figures.observed_scores import SEEN, TRUE
-from bisimulator.report.figures.tradeoff import gaps
+from bisimulator.report.figures.observed_scores import OBSERVED, TRUE
+from bisimulator.report.figures.tradeoff import RETURN, gaps
 from bisimulator.report.statistics import BASELINE
 
-Chart = dict[str, Any]
-RETURN = "average_return"
+Json: TypeAlias = Mapping[str, object]
+Chart: TypeAlias = Json
 
 
-def plain(value: Any) -> Any:
-    """A number with five digits, None where it is not known: JSON has no NaN."""
+def plain(value: SupportsFloat) -> float | int | None:
+    """A number with five digits; None if it is unknown, because JSON has no NaN."""
     number = float(value)
     if not math.isfinite(number):
         return None
@@ -29,36 +29,31 @@ def plain(value: Any) -> Any:
     return int(short) if short == int(short) else short
 
 
-def plain_list(values: Iterable[Any]) -> list[Any]:
+def plain_list(values: Iterable[SupportsFloat]) -> list[float | int | None]:
     return [plain(value) for value in values]
 
 
-def line_chart(label: str, x_title: str, series: list[Any], **other: Any) -> Chart:
+def line_chart(label: str, x_title: str, series: Sequence[Json], **other: object) -> Chart:
     return {"kind": "line", "label": label, "xTitle": x_title, "series": series, **other}
 
 
-def tradeoff(scene: Scene) -> Chart:
-    """One option a measure of unfairness."""
-    options = []
-    for column in gaps(scene):
-        x_title = f"{title(column)} (left is fairer)"
-        series = [_point(entry, column, entry.result.summary) for entry in scene.entries]
-        paper = [_point(e, column, e.paper) for e in scene.entries if column in e.paper]
-        label = f"Average return against {title(column)} in {scene.scenario}, a point a method"
-        options.append(
-            {
-                "label": label,
-                "xTitle": x_title,
-                "yTitle": title(RETURN),
-                "xBounds": bounds(column),
-                "series": series,
-                "paper": paper,
-            }
-        )
+def tradeoff(scenario: ScenarioResults) -> Chart:
+    """One option per measure of unfairness."""
+    options = [
+        {
+            "label": f"Average return against {title(column)} in {scenario.name}, one point per method",
+            "xTitle": f"{title(column)} (left is fairer)",
+            "yTitle": title(RETURN),
+            "xBounds": bounds(column),
+            "series": [_point(entry, column, entry.result.summary) for entry in scenario.entries],
+            "paper": [_point(e, column, e.paper) for e in scenario.entries if column in e.paper],
+        }
+        for column in gaps(scenario)
+    ]
     return {"kind": "scatter", "options": options}
 
 
-def _point(entry: Entry, column: str, values: Any) -> dict[str, Any]:
+def _point(entry: JobEntry, column: str, values: Mapping[str, tuple[float, float]]) -> Json:
     (x, x_half), (y, y_half) = values[column], values[RETURN]
     return {
         "method": entry.key,
@@ -69,22 +64,18 @@ def _point(entry: Entry, column: str, values: Any) -> dict[str, Any]:
     }
 
 
-def curves(scene: Scene, column: str) -> Chart | None:
-    trained = [
-        entry for entry in scene.entries if entry.result.curves and column in entry.result.curves.values
-    ]
-    if not trained:
+def curves(scenario: ScenarioResults, column: str) -> Chart | None:
+    if not any(has_curve(entry, column) for entry in scenario.entries):
         return None
-    series = [_band(entry, column) if entry in trained else _level(entry, column) for entry in scene.entries]
-    return line_chart(
-        f"{title(column)} over the training in {scene.scenario}, a line a method",
-        "steps of training",
-        series,
-        yBounds=bounds(column),
-    )
+    series = [
+        _band(entry, column) if has_curve(entry, column) else _level(entry, column)
+        for entry in scenario.entries
+    ]
+    label = f"{title(column)} during training in {scenario.name}, one line per method"
+    return line_chart(label, "training steps", series, yBounds=bounds(column))
 
 
-def _band(entry: Entry, column: str, **other: Any) -> dict[str, Any]:
+def _band(entry: JobEntry, column: str, **other: object) -> Json:
     steps, mean, half = band(entry, column)
     return {
         "method": entry.key,
@@ -95,52 +86,55 @@ def _band(entry: Entry, column: str, **other: Any) -> dict[str, Any]:
     }
 
 
-def _level(entry: Entry, column: str) -> dict[str, Any]:
+def _level(entry: JobEntry, column: str) -> Json:
     mean, half = entry.result.summary[column]
     return {"method": entry.key, "y": [plain(mean)], "half": [plain(half)]}
 
 
-def observed(scene: Scene) -> Chart | None:
-    """Figure 2: the true gap and the one that the agent sees."""
-    learned = [entry for entry in scene.entries if entry.omega is not None and has_curve(entry, SEEN)]
+def observed(scenario: ScenarioResults) -> Chart | None:
+    """Figure 2: the true credit gap and the one that the agent observes."""
+    entries = scenario.entries
+    learned = [entry for entry in entries if entry.omega is not None and has_curve(entry, OBSERVED)]
     if not learned:
         return None
-    plain_ones = [e for e in scene.entries if e.published_name == BASELINE and has_curve(e, TRUE)]
-    series = [_band(e, TRUE, label=f"{e.label}, true", dash=None) for e in learned + plain_ones]
-    series += [_band(e, SEEN, label=f"{e.label}, observed", dash="3 3") for e in learned]
-    label = f"True and observed credit gap over the training in {scene.scenario}"
-    return line_chart(label, "steps of training", series, yBounds=bounds(TRUE))
+    baselines = [e for e in entries if e.published_name == BASELINE and has_curve(e, TRUE)]
+    series = [_band(e, TRUE, label=f"{e.label}, true", dash=None) for e in learned + baselines]
+    series += [_band(e, OBSERVED, label=f"{e.label}, observed", dash="3 3") for e in learned]
+    label = f"True and observed credit gap during training in {scenario.name}"
+    return line_chart(label, "training steps", series, yBounds=bounds(TRUE))
 
 
-def approvals(scene: Scene) -> list[tuple[str, Chart]]:
-    found = [(entry, *cumulative(entry)) for entry in scene.entries]
+def approvals(scenario: ScenarioResults) -> list[tuple[str, Chart]]:
+    """One chart per shown group."""
+    words = scenario.env.scenario.vocabulary.approvals
+    lines = [(entry, *cumulative(entry)) for entry in scenario.entries]
     charts = []
-    for group in shown_groups(found[0][2].shape[1]):
+    for group in shown_groups(scenario.env.num_groups):
         series = [
             {"method": entry.key, "x": plain_list(steps), "y": plain_list(values[:, group])}
-            for entry, steps, values in found
+            for entry, steps, values in lines
         ]
-        name = f"Group {group + 1}"
-        label = f"{what(scene.scenario).capitalize()} of group {group + 1} so far over an episode"
-        charts.append((name, line_chart(label, "decisions", series, fromZero=True)))
+        label = f"Cumulative {words} of group {group + 1} over an episode"
+        charts.append((f"Group {group + 1}", line_chart(label, "decisions", series, fromZero=True)))
     return charts
 
 
-def recalls(scene: Scene) -> Chart:
+def recalls(scenario: ScenarioResults) -> Chart:
     """Recall of each group."""
-    groups = list(range(1, scene.entries[0].result.spec.make_env().num_groups + 1))
+    groups = list(range(1, scenario.env.num_groups + 1))
     series = []
-    for entry in scene.entries:
+    for entry in scenario.entries:
         pairs = [entry.result.summary[f"recall_g{g}"] for g in groups]
         mean, half = zip(*pairs, strict=True)
         series.append({"method": entry.key, "x": groups, "y": plain_list(mean), "half": plain_list(half)})
-    label = f"Recall of each group in {scene.scenario}, a line a method"
-    ticks = {"places": written_groups(len(groups)), "digits": 0}
-    return line_chart(label, "group", series, xTicks=ticks, yBounds=bounds("recall"), fromZero=True)
+    label = f"Recall of each group in {scenario.name}, one line per method"
+    ticks = {"places": labelled_groups(len(groups)), "digits": 0}
+    return line_chart(label, "group", series, xTicks=ticks, yBounds=bounds("recall_g1"), fromZero=True)
 
 
-def initial(scene: Scene) -> Chart:
-    table = shares(scene)
+def initial(scenario: ScenarioResults) -> Chart:
+    """Scores at the start."""
+    table = shares(scenario)
     scores = list(range(table.shape[1]))
     series = [
         {
@@ -149,16 +143,16 @@ def initial(scene: Scene) -> Chart:
             "x": scores,
             "y": plain_list(table[g - 1]),
         }
-        for g in written_groups(table.shape[0])
+        for g in labelled_groups(table.shape[0])
     ]
     of = "each group" if len(series) == table.shape[0] else "some of the groups"
-    label = f"Share of {of} at each score at the start of {scene.scenario}"
+    label = f"Share of {of} at each score at the start of {scenario.name}"
     return line_chart(label, "score", series, xTicks={"places": scores, "digits": 0}, fromZero=True)
 
 
-def looks(scenes: Sequence[Scene]) -> dict[str, Any]:
-    """How each method looks; colours are variables, because a dark screen has others."""
-    entries = {entry.key: entry for scene in scenes for entry in scene.entries}
+def looks(scenarios: Sequence[ScenarioResults]) -> Json:
+    """How each method looks; colours are CSS variables, because a dark screen has others."""
+    entries = {entry.key: entry for scenario in scenarios for entry in scenario.entries}
     return {
         key: {
             "label": entry.label,

@@ -1,31 +1,31 @@
-"""What the page says of one scenario: words, tables, figures and the configuration behind each number."""
+"""What the page shows for one scenario: sentences, tables, figures and the configuration of every job."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TypeAlias
 
-from bisimulator import registry
 from bisimulator.report import _charts as charts
-from bisimulator.report import findings, statistics, tables
-from bisimulator.report._by_scenario import Entry, Scene
+from bisimulator.report import statistics, tables
+from bisimulator.report._by_scenario import JobEntry, ScenarioResults
 from bisimulator.report._table_columns import DIGITS, heading, printed, short_title
-from bisimulator.report.figures._canvas import written_groups
-from bisimulator.report.figures.approvals_over_time import what
+from bisimulator.report.figures._canvas import labelled_groups
 from bisimulator.report.figures.recall_by_group import MANY
-from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, compare_scene
+from bisimulator.report.sentences import scenario_sentences
+from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, compare_scenario
 
-MARKS = {MATCHED: "✓", BEATEN: "★", MISSED: "✗"}  # a colour alone does not say it to everybody
-ChartList = list[charts.Chart]  # all charts of the page; a place on the page is a number in it
+MARKS = {MATCHED: "✓", BEATEN: "★", MISSED: "✗"}  # colour alone is not enough for everybody
+ChartList: TypeAlias = list[charts.Chart]  # all charts of the page; a figure refers to one by its index
+Fields: TypeAlias = dict[str, object]  # for the template
 
 
-def section(scene: Scene, identity: str, collected: ChartList) -> dict[str, Any]:
-    """Everything that the template wants; charts are put into `collected`."""
-    grid = tables.paper_grid(scene)
-    compared = {(c.method, c.metric): c for c in compare_scene(scene)}
+def section(scenario: ScenarioResults, identity: str, collected: ChartList) -> Fields:
+    """Everything that the template needs; charts are appended to `collected`."""
+    grid = tables.paper_grid(scenario)
+    compared = {(c.method, c.metric): c for c in compare_scenario(scenario)}
 
-    def cell(row: int, column: int, entry: Entry, metric: str) -> dict[str, Any]:
+    def cell(row: int, column: int, entry: JobEntry, metric: str) -> Fields:
         mean, _ = entry.result.summary[metric]
         c = compared.get((entry.published_name, metric)) if entry.paper else None
         return {
@@ -41,28 +41,28 @@ def section(scene: Scene, identity: str, collected: ChartList) -> dict[str, Any]
         {
             "key": entry.key,
             "label": entry.label,
-            "cells": [cell(r, c + 1, entry, metric) for c, metric in enumerate(scene.columns)],
-            **behind(entry),
+            "cells": [cell(r, c + 1, entry, metric) for c, metric in enumerate(scenario.columns)],
+            **_configuration(entry),
         }
-        for r, entry in enumerate(scene.entries)
+        for r, entry in enumerate(scenario.entries)
     ]
     return {
         "id": identity,
-        "name": scene.scenario,
-        "summary": _about(scene),
-        "found": findings.of_scene(scene),
+        "name": scenario.name,
+        "summary": _summary(scenario),
+        "sentences": scenario_sentences(scenario),
         "methods": methods,
         "heads": grid.head[1:],
-        "caption": tables.caption(scene),
+        "caption": tables.caption(scenario),
         "has_paper": bool(compared),
-        "missing": tables.missing_note(scene),
-        "tradeoff": _add(collected, charts.tradeoff(scene)),
-        "figures": _figures(scene, collected),
-        "tables": [table for table in (_statistics_table(scene), _omega_table(scene)) if table],
+        "missing": tables.missing_note(scenario),
+        "tradeoff": _add(collected, charts.tradeoff(scenario)),
+        "figures": _figures(scenario, collected),
+        "tables": [table for table in (_statistics_table(scenario), _omega_table(scenario)) if table],
     }
 
 
-def behind(entry: Entry) -> dict[str, str]:
+def _configuration(entry: JobEntry) -> dict[str, str]:
     """The job's name, its time and everything that decides its numbers."""
     spec = entry.result.spec
     seconds = entry.result.seconds
@@ -75,89 +75,93 @@ def _add(collected: ChartList, chart: charts.Chart) -> int:
     return len(collected) - 1
 
 
-def _figures(scene: Scene, collected: ChartList) -> list[dict[str, Any]]:
-    """Groups of figures under a title; those without data are left out."""
-    env = scene.entries[0].result.spec.make_env()
+def _figures(scenario: ScenarioResults, collected: ChartList) -> list[Fields]:
+    """Figures under a common title; those without data are left out."""
+    approvals = scenario.env.scenario.vocabulary.approvals
     groups: list[tuple[str, str, list[tuple[str, charts.Chart | None]]]] = [
         (
-            "Over the training",
-            "Mean over seeds of the evaluations during training, shaded: 95% interval. Level lines are not trained.",
-            [(heading(column), charts.curves(scene, column)) for column in scene.columns],
+            "Learning curves",
+            "Mean over seeds of the evaluations during training; shaded: 95% interval. Horizontal lines: methods that "
+            "are not trained.",
+            [(heading(column), charts.curves(scenario, column)) for column in scenario.columns],
         ),
         (
-            "What the agent is shown",
-            "The full Bisimulator changes how scores are shown to its agent (dashed); the true ones (solid) decide who "
+            "Observed scores",
+            "The full Bisimulator changes which scores its agent observes (dashed). The true scores (solid) decide who "
             "repays.",
-            [("Credit gap", charts.observed(scene))],
+            [("Credit gap", charts.observed(scenario))],
         ),
         (
-            f"{what(scene.scenario).capitalize()} so far over an episode",
+            f"Cumulative {approvals} over an episode",
             "Means over seeds and evaluation episodes, after the training.",
-            [*charts.approvals(scene)],
+            [*charts.approvals(scenario)],
         ),
         (
             "Each group",
             "",
-            [("Recall", charts.recalls(scene) if env.num_groups >= MANY else None)],
+            [("Recall", charts.recalls(scenario) if scenario.env.num_groups >= MANY else None)],
         ),
-        ("The people at the start", "", [("Share of the group at each score", charts.initial(scene))]),
+        ("Scores at the start", "", [("Share of the group at each score", charts.initial(scenario))]),
     ]
-    found = []
+    with_data: list[Fields] = []
     for name, note, figures in groups:
         drawn = [
             {"title": above, "chart": _add(collected, chart)} for above, chart in figures if chart is not None
         ]
         if drawn:
-            found.append({"title": name, "note": note, "figures": drawn})
-    return found
+            with_data.append({"title": name, "note": note, "figures": drawn})
+    return with_data
 
 
-def _statistics_table(scene: Scene) -> dict[str, Any] | None:
-    """Interquartile means and, below them, the difference against plain PPO."""
-    base = scene.find(statistics.BASELINE)
+def _statistics_table(scenario: ScenarioResults) -> Fields:
+    """Interquartile means and, below them, the difference from plain PPO."""
+    base = scenario.find(statistics.BASELINE)
     rows = []
-    for entry in scene.entries:
+    for entry in scenario.entries:
         cells = []
-        for column in scene.columns:
-            iqm = statistics.iqm(entry, column)
-            cells.append(number_cell(statistics.show(iqm), iqm.estimate))
+        for column in scenario.columns:
+            iqm, below = statistics.iqm(entry, column), []
             if base is not None and entry is not base:
-                difference = statistics.against(entry, base, column)
-                cells[-1]["below"] = [statistics.show(difference, sign=True), statistics.in_short(difference)]
-        rows.append({"key": entry.key, "cells": [text_cell(entry.label), *cells]})
-    note = "Mean of the middle half of the seeds with its 95% bootstrap interval, which one odd seed cannot move far."
+                difference = statistics.paired_difference(entry.result, base.result, column)
+                below = [
+                    statistics.interval_text(difference, sign=True),
+                    statistics.significance(difference),
+                ]
+            cells.append(_number_cell(statistics.interval_text(iqm), iqm.estimate, below))
+        rows.append({"key": entry.key, "cells": [_text_cell(entry.label), *cells]})
+    note = "Mean of the middle half of the seeds with its 95% bootstrap interval. One unusual seed cannot move it far."
     if base is not None:
         note += (
-            " Below: the difference against plain PPO, seed by seed, with its 95% interval (not corrected for the "
-            "number of comparisons)."
+            " Below: the difference from plain PPO, paired by seed, with its 95% interval (no correction for multiple "
+            "comparisons)."
         )
-    heads = ["method", *map(short_title, scene.columns)]
+    heads = ["method", *map(short_title, scenario.columns)]
     return {"title": "Interquartile means", "note": note, "heads": heads, "rows": rows}
 
 
-def _about(scene: Scene) -> str:
+def _summary(scenario: ScenarioResults) -> str:
     """What the scenario is, and which settings all of its jobs have instead of the paper's."""
-    about: str = registry.lookup("environment", scene.scenario).summary
-    first, *others = (entry.result.spec.settings for entry in scene.entries)
+    summary = scenario.env.scenario.summary
+    first, *others = (entry.result.spec.settings for entry in scenario.entries)
     if not first or any(settings != first for settings in others):
-        return about
+        return summary
     shown = [f"{k} {v}" if isinstance(v, int | float) else k for k, v in first.items()]
-    return f"{about}. Settings of its own: {', '.join(shown)}."
+    return f"{summary}. Settings that differ from the paper's: {', '.join(shown)}."
 
 
-def _omega_table(scene: Scene) -> dict[str, Any] | None:
-    """What the observation dynamics became, a row a method and group."""
-    env = scene.entries[0].result.spec.make_env()
-    names, groups = env.scenario.omega_names, written_groups(env.num_groups)
+def _omega_table(scenario: ScenarioResults) -> Fields | None:
+    """The learned observation dynamics, one row per method and group."""
+    env = scenario.env
+    names, groups = env.scenario.omega_names, labelled_groups(env.num_groups)
     rows = []
-    for entry in scene.entries:
+    for entry in scenario.entries:
         if entry.omega is None:
             continue
         means = entry.omega.mean(0)
         for g in groups:
-            values = [number_cell(f"{x:.{DIGITS}f}", float(x)) for x in means[g - 1]]
-            cells = [number_cell(str(g), g), *values]
-            rows.append({"key": entry.key, "cells": [text_cell(entry.label), *cells]})
+            values = [_number_cell(f"{x:.{DIGITS}f}", float(x)) for x in means[g - 1]]
+            cells = [_number_cell(str(g), g), *values]
+            rows.append({"key": entry.key, "cells": [_text_cell(entry.label), *cells]})
     if not rows:
         return None
     some = f" {len(groups)} of {env.num_groups} groups." if len(groups) < env.num_groups else ""
@@ -169,9 +173,9 @@ def _omega_table(scene: Scene) -> dict[str, Any] | None:
     }
 
 
-def text_cell(text: str) -> dict[str, Any]:
+def _text_cell(text: str) -> Fields:
     return {"text": text, "value": None, "below": []}
 
 
-def number_cell(text: str, value: float) -> dict[str, Any]:
-    return {"text": text, "value": repr(value), "below": []}
+def _number_cell(text: str, value: float, below: list[str] | None = None) -> Fields:
+    return {"text": text, "value": repr(value), "below": below or []}

@@ -10,7 +10,7 @@ from bisimulator import published, registry
 from bisimulator.core import Direction
 from bisimulator.jobs.spec import Spec
 from bisimulator.metrics import column
-from bisimulator.report.rule_tables import HEADLINES
+from bisimulator.report.text import HEADLINES
 
 CLOSE_TO_BEST = 0.05  # the paper highlights values within 5% of the best
 DIGITS = 2  # as many as the paper prints
@@ -38,7 +38,8 @@ def group_recalls(columns: Iterable[str]) -> list[str]:
 
 def published_name(method: str) -> str:
     """The method's name in the paper's tables, or nothing."""
-    return getattr(registry.lookup("method", method), "published", "")
+    name: str = registry.lookup("method", method).published
+    return name
 
 
 def published_row(spec: Spec) -> dict[str, published.Published]:

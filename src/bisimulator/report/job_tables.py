@@ -1,10 +1,10 @@
-"""`bisimulator runs`: what a store holds, one job in full, and what can go."""
+"""`bisimulator runs`: the jobs in a folder, one job in full, and what can be removed."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,21 +13,26 @@ from rich.table import Table
 
 from bisimulator.errors import did_you_mean
 from bisimulator.jobs.inventory import Job, clean, inventory, leftovers
+from bisimulator.jobs.labels import changes_in_words
+from bisimulator.jobs.spec import spec_from_dict
 from bisimulator.jobs.store import load
-from bisimulator.report._job_states import clock
 from bisimulator.report._table_columns import paper_row
-from bisimulator.report.rule_tables import number, plain_table
+from bisimulator.report.text import clock, number, plain_table
 
 
 def list_runs(out: Path, console: Console) -> None:
+    """Print all jobs of a folder with their states."""
     jobs = _jobs(out)
     table = plain_table(
-        f"Jobs in {escape(str(out))}", ["job", "state"], ["seeds", "steps", "time", "size", "version"]
+        f"Jobs in {escape(str(out))}",
+        ["job", "options", "state"],
+        ["seeds", "steps", "time", "size", "version"],
     )
     for job in jobs:
         known = job.config
         table.add_row(
             job.name,
+            escape(_options(job)),
             _state(job),
             str(len(known["seeds"])) if known else "-",
             f"{known['steps']:,}" if known else "-",
@@ -37,18 +42,42 @@ def list_runs(out: Path, console: Console) -> None:
         )
     counts = Counter(job.state for job in jobs)
     console.print(table, "")
-    console.print(", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "nothing yet")
+    console.print(", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no jobs yet")
+
+
+def print_certifiable(out: Path, console: Console) -> None:
+    """The finished trainings of a folder, as `bisimulator certify` takes them."""
+    trained = [job for job in _jobs(out) if job.state == "done" and job.config.get("solver")]
+    if not trained:
+        console.print(f"There is no finished training in {out}.", soft_wrap=True, markup=False)
+        console.print("Train one first, for example: bisimulator train lending ppo --quick", markup=False)
+        return
+    console.print("Finished trainings; certify one of them:", markup=False)
+    for job in trained:
+        changes = _options(job)
+        note = f"  ({changes})" if changes else ""
+        console.print(
+            f"  bisimulator certify {job.folder}{note}", soft_wrap=True, markup=False, highlight=False
+        )
+
+
+def _options(job: Job) -> str:
+    """What differs from the defaults, in words; nothing for a job of another version."""
+    try:
+        return changes_in_words(spec_from_dict(job.config))
+    except (KeyError, TypeError, ValueError):
+        return ""
 
 
 def show_run(out: Path, name: str, console: Console) -> None:
-    """Its configuration as stored, and its result beside the paper's."""
+    """Print one job: its configuration as stored, and its result with the paper's."""
     job = _find(_jobs(out), name)
     console.print(
         f"{job.folder}: {_state(job)}, {_size(job.bytes)}", soft_wrap=True, highlight=False, markup=False
     )
     if job.damaged:
         console.print(
-            f"Damaged: {', '.join(job.damaged)}; what is needed is computed again at the next start",
+            f"Damaged: {', '.join(job.damaged)}; the same command computes the job again",
             soft_wrap=True,
             highlight=False,
         )
@@ -72,19 +101,19 @@ def _show_result(job: Job, console: Console) -> None:
 
 
 def clean_runs(out: Path, console: Console, *, yes: bool, finished_too: bool) -> None:
-    """Says what would go, asks on a terminal, and removes nothing without a yes."""
+    """Print what would be removed, ask on a terminal, and remove nothing without a yes."""
     jobs = _jobs(out)
-    going = [(job, paths) for job in jobs if (paths := leftovers(job, finished_too))]
-    for job, paths in going:
+    removable = [(job, paths) for job in jobs if (paths := leftovers(job, finished_too))]
+    for job, paths in removable:
         names = ", ".join(path.name for path in paths)
         console.print(f"{job.name} ({_state(job)}): {names}", soft_wrap=True, highlight=False, markup=False)
-    if not going:
+    if not removable:
         console.print("Nothing to remove.")
         return
     if not yes and not (console.is_terminal and Confirm.ask("Remove these files?", console=console)):
         console.print("Nothing was removed; add --yes to remove them.")
         return
-    removed = [clean(job, finished_too) for job, _ in going]
+    removed = [clean(job, finished_too) for job, _ in removable]
     files, size = (sum(column) for column in zip(*removed, strict=True))
     console.print(f"Removed {files} files, {_size(size)}.", highlight=False)
 
@@ -96,14 +125,14 @@ def _jobs(out: Path) -> list[Job]:
 
 
 def _find(jobs: list[Job], name: str) -> Job:
-    """By its folder's name or by a part of it that only one has."""
+    """The job with this name, or the only one whose name contains it."""
     exact = [job for job in jobs if name.rstrip("/") in (job.name, job.folder.name, str(job.folder))]
-    found = exact or [job for job in jobs if name in job.name]
-    if len(found) > 1:
-        raise ValueError(f"{name!r} could be {', '.join(job.name for job in found)}; write more of it")
-    if not found:
+    matching = exact or [job for job in jobs if name in job.name]
+    if len(matching) > 1:
+        raise ValueError(f"{name!r} could be {', '.join(job.name for job in matching)}; write more of it")
+    if not matching:
         raise ValueError(f"there is no job {name!r}.{did_you_mean(name, [job.name for job in jobs])}")
-    return found[0]
+    return matching[0]
 
 
 def _state(job: Job) -> str:
@@ -114,8 +143,8 @@ def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
 
 
-def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flat(config: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
     for key, value in config.items():
         flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
     return flat

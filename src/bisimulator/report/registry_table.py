@@ -1,4 +1,4 @@
-"""`bisimulator list`: everything that can be asked for by name."""
+"""`bisimulator list`: environments, methods and metrics."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from rich.table import Table
 from bisimulator import registry
 
 
-def show_registry(console: Console) -> None:
+def print_registry(console: Console) -> None:
+    """Print every registered name with its summary."""
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("kind", "name", "what it is"):
-        table.add_column(title, no_wrap=title != "what it is")
+    for title in ("kind", "name", "summary"):
+        table.add_column(title, no_wrap=title != "summary")
     for kind in get_args(registry.Kind):
         for i, name in enumerate(registry.names(kind)):
             table.add_row(kind if i == 0 else "", name, registry.lookup(kind, name).summary)

@@ -1,4 +1,4 @@
-"""The paper's tables with our numbers, as Markdown, LaTeX and CSV, each number beside the published one."""
+"""The paper's tables with our numbers, as Markdown, LaTeX and CSV, each number next to the published one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
-from bisimulator.jobs.run import Result
-from bisimulator.report._by_scenario import Scene, scenes
+from bisimulator.jobs.store import Result
+from bisimulator.report._by_scenario import ScenarioResults, by_scenario
 from bisimulator.report._table_columns import DIGITS, best_range, direction, printed, short_title
-from bisimulator.report.verdicts import Comparison, compare_scene
+from bisimulator.report.verdicts import PaperComparison, compare_scenario
 
 CSV_COLUMNS = (
     "scenario",
@@ -35,24 +35,24 @@ class Grid:
     bold: frozenset[tuple[int, int]] = frozenset()
 
 
-def paper_grid(scene: Scene) -> Grid:
-    """Our means with 95% intervals in the layout of the paper, the best and all within 5% of it in bold."""
+def paper_grid(scenario: ScenarioResults) -> Grid:
+    """Our means with 95% intervals in the layout of the paper; the best and all within 5% of it are bold."""
     rows = [
-        [entry.label, *(printed(*entry.result.summary[column]) for column in scene.columns)]
-        for entry in scene.entries
+        [entry.label, *(printed(*entry.result.summary[column]) for column in scenario.columns)]
+        for entry in scenario.entries
     ]
     bold = set()
-    for c, column in enumerate(scene.columns):
-        means = [round(entry.result.summary[column][0], DIGITS) for entry in scene.entries]
+    for c, column in enumerate(scenario.columns):
+        means = [round(entry.result.summary[column][0], DIGITS) for entry in scenario.entries]
         low, high = best_range(column, means)
         bold |= {(r, c + 1) for r, mean in enumerate(means) if low <= mean <= high}
-    return Grid(["method", *map(_head, scene.columns)], rows, frozenset(bold))
+    return Grid(["method", *map(_head, scenario.columns)], rows, frozenset(bold))
 
 
-def difference_grid(scene: Scene) -> Grid:
-    """Number by number: ours, the published one, the difference and what follows from it."""
+def difference_grid(scenario: ScenarioResults) -> Grid:
+    """One row per number: ours, the published one, the difference and the verdict."""
     rows, last = [], ""
-    for c in compare_scene(scene):
+    for c in compare_scenario(scenario):
         name = c.method if c.method != last else ""
         last = c.method
         numbers = printed(*c.ours), printed(*c.theirs), signed(c.difference)
@@ -70,15 +70,15 @@ def _head(column: str) -> str:
     return short_title(column) + arrow
 
 
-def caption(scene: Scene) -> str:
-    specs = [entry.result.spec for entry in scene.entries]
+def caption(scenario: ScenarioResults) -> str:
+    specs = [entry.result.spec for entry in scenario.entries]
     seeds = _range([len(spec.seeds) for spec in specs])
     episodes = _range([spec.episodes for spec in specs])
     steps = _range([spec.steps for spec in specs if spec.steps])
-    training = f", {steps} steps of training" if steps else ""
+    training = f", {steps} training steps" if steps else ""
     return (
-        f"{scene.scenario}: {seeds} seeds x {episodes} episodes{training}; "
-        "mean ± half width of the 95% interval over seeds. Bold: the best and all within 5% of it."
+        f"{scenario.name}: {seeds} seeds x {episodes} episodes{training}; "
+        "mean ± half width of the 95% interval over seeds. Bold: the best value and all within 5% of it."
     )
 
 
@@ -89,26 +89,28 @@ def _range(values: Sequence[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def missing_note(scene: Scene) -> str:
-    return f"In the paper's table but not run here: {', '.join(scene.missing)}." if scene.missing else ""
+def missing_note(scenario: ScenarioResults) -> str:
+    return (
+        f"In the paper's table but not run here: {', '.join(scenario.missing)}." if scenario.missing else ""
+    )
 
 
 def markdown_tables(results: Sequence[Result]) -> dict[str, str]:
     """Scenario -> page."""
-    return {scene.scenario: _markdown_page(scene) for scene in scenes(results)}
+    return {scenario.name: _markdown_page(scenario) for scenario in by_scenario(results)}
 
 
-def _markdown_page(scene: Scene) -> str:
+def _markdown_page(scenario: ScenarioResults) -> str:
     parts = [
-        f"# {markdown_text(scene.scenario)}",
-        markdown_text(caption(scene)),
-        markdown(paper_grid(scene)),
+        f"# {markdown_text(scenario.name)}",
+        markdown_text(caption(scenario)),
+        markdown(paper_grid(scenario)),
     ]
-    differences = difference_grid(scene)
+    differences = difference_grid(scenario)
     if differences.rows:
-        parts += ["## Next to the paper", markdown(differences, numbers_from=2)]
-    if scene.missing:
-        parts.append(markdown_text(missing_note(scene)))
+        parts += ["## Compared with the paper", markdown(differences, numbers_from=2)]
+    if scenario.missing:
+        parts.append(markdown_text(missing_note(scenario)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,21 +122,21 @@ def markdown(grid: Grid, numbers_from: int = 1) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown and the HTML within it leave alone."""
+    """Escape what Markdown, or HTML within it, would interpret."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~])", r"\\\1", " ".join(text.split()))
 
 
 def latex_tables(results: Sequence[Result]) -> dict[str, str]:
     """Scenario -> LaTeX with booktabs; \\input it."""
-    return {scene.scenario: _latex_page(scene) for scene in scenes(results)}
+    return {scenario.name: _latex_page(scenario) for scenario in by_scenario(results)}
 
 
-def _latex_page(scene: Scene) -> str:
-    parts = ["% needs \\usepackage{booktabs}", latex(paper_grid(scene), caption(scene), "l")]
-    differences = difference_grid(scene)
+def _latex_page(scenario: ScenarioResults) -> str:
+    parts = ["% needs \\usepackage{booktabs}", latex(paper_grid(scenario), caption(scenario), "l")]
+    differences = difference_grid(scenario)
     if differences.rows:
-        text = f"{scene.scenario}: each number here and in the paper. {missing_note(scene)}".strip()
+        text = f"{scenario.name}: each number here and in the paper. {missing_note(scenario)}".strip()
         parts.append(latex(differences, text, "ll"))
     return "\n\n".join(parts) + "\n"
 
@@ -182,15 +184,15 @@ def _cells(grid: Grid, escape: Callable[[str], str], bold: str) -> list[list[str
     ]
 
 
-def csv_rows(scene: Scene) -> list[tuple[object, ...]]:
-    """Every number at full precision; the paper's columns are empty where it has none."""
-    compared = {(c.method, c.metric): c for c in compare_scene(scene)}
+def csv_rows(scenario: ScenarioResults) -> list[tuple[object, ...]]:
+    """Every number at full precision; the paper's columns are empty if it has none."""
+    compared = {(c.method, c.metric): c for c in compare_scenario(scenario)}
     rows: list[tuple[object, ...]] = []
-    for entry in scene.entries:
-        for metric in scene.columns:
+    for entry in scenario.entries:
+        for metric in scenario.columns:
             ours = entry.result.summary[metric]
-            c: Comparison | None = compared.get((entry.published_name, metric))
+            c: PaperComparison | None = compared.get((entry.published_name, metric))
             theirs = (*c.theirs, c.difference, c.verdict) if c and c.ours == ours else ("", "", "", "")
             method = entry.result.spec.method
-            rows.append((scene.scenario, entry.label, method, metric, direction(metric), *ours, *theirs))
+            rows.append((scenario.name, entry.label, method, metric, direction(metric), *ours, *theirs))
     return rows

@@ -2,7 +2,7 @@
 
 Both are taken as the paper prints them, mean and half width to two decimals. Matched: the 95% intervals overlap.
 Beaten: they do not, and ours is better (a return or a recall higher; a gap, a spread or a burden lower). Missed: they
-do not, and ours is worse. With one seed we have no interval and our number itself must lie in the published one.
+do not, and ours is worse. With one seed we have no interval, and our number itself must lie in the published one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from bisimulator import published
-from bisimulator.jobs.run import Result
-from bisimulator.report._by_scenario import Scene, scenes
+from bisimulator.jobs.store import Result
+from bisimulator.report._by_scenario import ScenarioResults, by_scenario
 from bisimulator.report._table_columns import DIGITS, direction
 
 MATCHED, BEATEN, MISSED = "matched", "beaten", "missed"
@@ -22,7 +22,7 @@ NOT_RUN = "not run"
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class PaperComparison:
     """One number of the paper and ours."""
 
     scenario: str
@@ -55,24 +55,24 @@ def _units(value: float) -> int:
     return 0 if math.isnan(value) else round(value * 10**DIGITS)
 
 
-def compare(results: Sequence[Result]) -> list[Comparison]:
-    """Every published number of which there is a result, once each."""
-    return [comparison for scene in scenes(results) for comparison in compare_scene(scene)]
+def compare_with_paper(results: Sequence[Result]) -> list[PaperComparison]:
+    """Every published number that there is a result for, once each."""
+    return [comparison for scenario in by_scenario(results) for comparison in compare_scenario(scenario)]
 
 
-def compare_scene(scene: Scene) -> list[Comparison]:
-    found: dict[tuple[str, str], Comparison] = {}
-    for entry in scene.entries:
+def compare_scenario(scenario: ScenarioResults) -> list[PaperComparison]:
+    comparisons: dict[tuple[str, str], PaperComparison] = {}
+    for entry in scenario.entries:
         for metric, theirs in entry.paper.items():
             ours = entry.result.summary[metric]
-            comparison = Comparison(scene.scenario, entry.published_name, metric, ours, theirs)
-            found.setdefault((entry.published_name, metric), comparison)
-    return list(found.values())
+            comparison = PaperComparison(scenario.name, entry.published_name, metric, ours, theirs)
+            comparisons.setdefault((entry.published_name, metric), comparison)
+    return list(comparisons.values())
 
 
 @dataclasses.dataclass(frozen=True)
-class Score:
-    """How many published numbers were matched, beaten, missed and not run."""
+class VerdictCounts:
+    """How many published numbers are matched, beaten, missed and not run."""
 
     matched: int
     beaten: int
@@ -81,19 +81,20 @@ class Score:
     within: int  # of the matched ones, how many of our means lie in the published interval itself
 
     @property
-    def counts(self) -> dict[str, int]:
+    def by_verdict(self) -> dict[str, int]:
         numbers = self.matched, self.beaten, self.missed, self.not_run
         return dict(zip((MATCHED, BEATEN, MISSED, NOT_RUN), numbers, strict=True))
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        return sum(self.by_verdict.values())
 
 
-def score(comparisons: Iterable[Comparison], scenario: str | None = None) -> Score:
-    """Of one scenario, or of all numbers in the paper."""
-    wanted = [key for key in published.results() if scenario in (None, key[0])]
+def count_verdicts(comparisons: Iterable[PaperComparison], scenario: str | None = None) -> VerdictCounts:
+    """The counts for one scenario, or for all numbers in the paper."""
+    expected = [key for key in published.results() if scenario in (None, key[0])]
     compared = [c for c in comparisons if scenario in (None, c.scenario)]
     counts = Counter(c.verdict for c in compared)
     within = sum(c.within for c in compared if c.verdict == MATCHED)
-    return Score(counts[MATCHED], counts[BEATEN], counts[MISSED], len(wanted) - len(compared), within)
+    not_run = len(expected) - len(compared)
+    return VerdictCounts(counts[MATCHED], counts[BEATEN], counts[MISSED], not_run, within)

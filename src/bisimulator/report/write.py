@@ -1,30 +1,44 @@
-"""Everything that people look at, from a list of results: tables, figures and the page."""
+"""The whole report of finished jobs: tables, figures and the HTML page."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from bisimulator import files
-from bisimulator.jobs.run import Result
+from bisimulator.jobs.store import Result
 from bisimulator.report import statistics, tables
-from bisimulator.report._by_scenario import scenes
-from bisimulator.report.report_page import page
+from bisimulator.report._by_scenario import by_scenario
+from bisimulator.report.report_page import render_report
 from bisimulator.report.summary import markdown_summary
 
 
-def write_report(results: Sequence[Result], out: Path) -> list[Path]:
-    """Writes out/tables, out/figures and out/report.html; gives the paths of all files written.
+def write_report(results: Sequence[Result], out: Path, formats: Sequence[str] = ("svg",)) -> list[Path]:
+    """Write the tables, the figures and the HTML page of finished jobs.
 
-    Any subset of the paper's jobs will do; what is missing is left out and said.
+    Args:
+        results: any finished jobs; the report says which of the paper's are missing.
+        out: the folder; tables go to `out/tables`, figures to `out/figures`, the page to `out/report.html`.
+        formats: of the figures: "svg", "png" or "pdf".
+
+    Returns:
+        All files that were written.
+
+    Raises:
+        ValueError: if there is no result, or a format is unknown.
+
+    Example:
+        >>> write_report(find_runs(Path("runs")), Path("runs/report"))
     """
     if not results:
         raise ValueError(
             "there is no result to report; run a job first, such as `bisimulator compare lending`"
         )
-    contents = {**_tables(results), **_figures(results), "report.html": page(results).encode()}
+    contents = {
+        **_tables(results),
+        **_figures(results, formats),
+        "report.html": render_report(results).encode(),
+    }
     for name, content in contents.items():
         files.write_bytes(out / name, content)
     return [out / name for name in contents]
@@ -34,22 +48,14 @@ def _tables(results: Sequence[Result]) -> dict[str, bytes]:
     texts: dict[str, str] = {}
     for kind, pages in (("md", tables.markdown_tables(results)), ("tex", tables.latex_tables(results))):
         texts |= {f"tables/{scenario}.{kind}": text for scenario, text in pages.items()}
-    for scene in scenes(results):
-        texts[f"tables/{scene.scenario}.csv"] = _csv(tables.CSV_COLUMNS, tables.csv_rows(scene))
+    for scenario in by_scenario(results):
+        texts[f"tables/{scenario.name}.csv"] = files.csv_text(tables.CSV_COLUMNS, tables.csv_rows(scenario))
     texts["tables/summary.md"] = markdown_summary(results)
-    texts["tables/statistics.csv"] = _csv(statistics.CSV_COLUMNS, statistics.csv_rows(results))
+    texts["tables/statistics.csv"] = files.csv_text(statistics.CSV_COLUMNS, statistics.csv_rows(results))
     return {name: text.encode() for name, text in texts.items()}
 
 
-def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def _figures(results: Sequence[Result]) -> dict[str, bytes]:
+def _figures(results: Sequence[Result], formats: Sequence[str]) -> dict[str, bytes]:
     from bisimulator.report.figures import _canvas as canvas
     from bisimulator.report.figures import approvals_over_time as approvals
     from bisimulator.report.figures import initial_scores as initial
@@ -61,6 +67,6 @@ def _figures(results: Sequence[Result]) -> dict[str, bytes]:
     contents = {}
     for kind in (curves, tradeoff, approvals, observed, groups, initial):
         for name, figure in kind.draw(results).items():
-            for suffix in ("png", "svg"):
+            for suffix in formats:
                 contents[f"figures/{name}.{suffix}"] = canvas.encode(figure, suffix)
     return contents

@@ -2,127 +2,164 @@
 
 from __future__ import annotations
 
-from typing import Any
+import html
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bisimulator import core
-from bisimulator.adapters.gymnasium._observation_params import ObservationParams
-from bisimulator.adapters.gymnasium._simulation import Simulation, episode_key
+from bisimulator.adapters.group_info import Info
+from bisimulator.adapters.gymnasium._batched_env import BatchedEnv, episode_key
+from bisimulator.adapters.gymnasium._info import info_of_one, step_info
+from bisimulator.adapters.gymnasium._observation_params import ObservationParamsMixin
 from bisimulator.adapters.gymnasium.rendering import (
     RENDER_FPS,
     RENDER_MODES,
-    Picture,
+    EpisodeRenderer,
+    available_render_modes,
+    check_can_render,
     check_render_mode,
-    shown_modes,
 )
 from bisimulator.errors import check_int
 
-Observation = NDArray[np.float32]
+Observation: TypeAlias = NDArray[np.float32]
 
 
 def observation_space(env: core.Env) -> spaces.Box[np.float32]:
-    """Every entry is a share or a flag: the score, the group one-hot, what else the scenario shows."""
+    """Every entry is a share or a flag: the score, the group one-hot, and what else the scenario shows."""
     return spaces.Box(0.0, 1.0, (env.observation_size,), np.float32)
 
 
-def check_seed(seed: Any) -> None:
+def check_seed(seed: object) -> None:
     if seed is not None:
         check_int("seed", seed, min=0)
 
 
-def valid_actions(actions: NDArray[Any], env: core.Env) -> NDArray[np.bool_]:
+def valid_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.bool_]:
     if actions.dtype.kind not in "iu":
         return np.zeros(actions.shape, np.bool_)
-    return (actions >= 0) & (actions < env.num_actions)
+    numbers = actions.astype(np.int64)
+    return (numbers >= 0) & (numbers < env.num_actions)
 
 
 def describe_actions(env: core.Env) -> str:
     return " or ".join(f"{i} ({name})" for i, name in enumerate(env.scenario.action_names))
 
 
-class BisimulatorEnv(ObservationParams, gymnasium.Env[Observation, np.int64]):
-    """`scenario` and `params` as for `bisimulator.make`, actions 0 (reject) and 1 (accept).
+class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64]):
+    """One of the library's environments for Gymnasium, with actions 0 (reject) and 1 (accept).
 
-    `info` of a step speaks of the person decided on: `group`, `qualified` (would repay / succeed, also when
-    rejected), `cost` (paid so far), `next_self_observation` (the same person after the decision). The last
-    step adds `outcome`: the fields of `core.Outcome`, from which every metric is computed.
+    `info` of a step is about the person who was decided on: `group`, `qualified` (would repay or succeed, also when
+    rejected), `accepted` (whether the action accepts), `cost` (paid so far) and `next_self_observation` (the same
+    person after the decision). The last step adds `outcome`, from which `ended_outcome` and `metric_columns` compute
+    every metric.
+
+    Args:
+        scenario: a name of `bisimulator list`, such as "lending".
+        render_mode: "rgb_array" or "human".
+        **params: parameters of the scenario, as for `bisimulator.make`.
+
+    Raises:
+        ValueError: if the scenario or the render mode is unknown, or a parameter has a wrong value.
+        TypeError: if the scenario has no such parameter.
+
+    Example:
+        >>> env = BisimulatorEnv("lending", population=500, horizon=2_000)
+        >>> obs, info = env.reset(seed=0)
+        >>> obs, reward, terminated, truncated, info = env.step(1)
+        >>> info["group"], info["accepted"]
+        (0, True)
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012
 
-    def __init__(self, scenario: str = "lending", *, render_mode: str | None = None, **params: Any):
+    def __init__(self, scenario: str = "lending", *, render_mode: str | None = None, **params: Any) -> None:
         check_render_mode(render_mode, RENDER_MODES)
         self.env = core.make(scenario, **params)
-        self.metadata = {**self.metadata, "render_modes": shown_modes()}
+        self.metadata = {**self.metadata, "render_modes": available_render_modes()}
         self.render_mode = render_mode
         self.observation_space = observation_space(self.env)
         self.action_space = spaces.Discrete(self.env.num_actions)
-        self._simulation = Simulation(self.env, 1)
-        self._picture: Picture | None = None
-        self._obs: Observation | None = None  # of the applicant who waits for a decision
-        self._over = False
+        self._batch = BatchedEnv(self.env, 1)
+        self._renderer: EpisodeRenderer | None = None
+        self._obs: Observation | None = None  # of the current applicant
+        self._ended = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
-        """A new population. With a seed the same one every time, without it the next of the stream."""
+    ) -> tuple[Observation, Info]:
+        """Draw a new population and start an episode.
+
+        Args:
+            seed: the same seed gives the same episode; without one, the generator continues.
+            options: ignored.
+
+        Returns:
+            The first observation and an empty `info`.
+        """
         check_seed(seed)
         super().reset(seed=seed)
-        self._obs = self._simulation.reset([0], episode_key(self.np_random)[None])[0]
-        self._over = False
-        self._show()
+        self._obs = self._batch.reset([0], episode_key(self.np_random)[None])[0]
+        self._ended = False
+        self._render_human()
         return self._obs.copy(), {}
 
-    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, Info]:
+        """Decide on the current applicant.
+
+        Args:
+            action: an index of the scenario's `action_names`, by default 0 (reject) or 1 (accept).
+
+        Returns:
+            The next applicant's observation, the reward, `terminated`, `truncated` and `info`.
+        """
         self._check_running()
-        decided = self._simulation.step(self._check_action(action))
-        self._obs = decided.obs[0]
-        terminated, truncated = bool(decided.terminated[0]), bool(decided.truncated[0])
-        self._over = terminated or truncated
-        info: dict[str, Any] = {
-            "group": int(decided.group[0]),
-            "qualified": bool(decided.qualified[0]),
-            "cost": float(decided.cost[0]),
-            "next_self_observation": decided.next_self_obs[0],
-        }
-        if self._over:
-            info["outcome"] = {name: value[0] for name, value in self._simulation.outcome([0]).items()}
-        self._show()
-        return self._obs.copy(), float(decided.reward[0]), terminated, truncated, info
+        result = self._batch.step(self._check_action(action))
+        self._obs = result.obs[0]
+        terminated, truncated = bool(result.terminated[0]), bool(result.truncated[0])
+        self._ended = terminated or truncated
+        info = info_of_one(step_info(result), 0)
+        if self._ended:
+            info["outcome"] = {name: value[0] for name, value in self._batch.outcome([0]).items()}
+        self._render_human()
+        return self._obs.copy(), float(result.reward[0]), terminated, truncated, info
 
     def render(self) -> NDArray[np.uint8] | None:
-        """The picture of this moment (`rgb_array`), or None after showing it (`human`)."""
-        if self.render_mode is None:
-            raise gymnasium.error.UnsupportedMode(
-                'there is nothing to render without a render_mode; make the environment with render_mode="rgb_array"'
-            )
-        if self._obs is None:
-            raise gymnasium.error.ResetNeeded("render() came before reset(); call reset() first")
-        if self._picture is None:
-            self._picture = Picture(self.env, window=self.render_mode == "human")
-        return self._picture.draw(self._simulation, 0, self._obs)
+        """The current frame (`rgb_array`), or None after showing it in a window (`human`)."""
+        check_can_render(self.render_mode, was_reset=self._obs is not None)
+        assert self._obs is not None
+        if self._renderer is None:
+            self._renderer = EpisodeRenderer(self.env, window=self.render_mode == "human")
+        return self._renderer.draw(self._batch, 0, self._obs)
 
     def close(self) -> None:
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
 
-    def _show(self) -> None:
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.env})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+    def _render_human(self) -> None:
         if self.render_mode == "human":
             self.render()
 
     def _check_running(self) -> None:
         if self._obs is None:
-            raise gymnasium.error.ResetNeeded("step() came before reset(); call reset() first")
-        if self._over:
-            raise gymnasium.error.ResetNeeded("the episode is over; call reset() to begin the next one")
+            raise gymnasium.error.ResetNeeded("step() was called before reset(); call reset() first")
+        if self._ended:
+            raise gymnasium.error.ResetNeeded("the episode is over; call reset() to start the next one")
 
-    def _check_action(self, action: Any) -> NDArray[np.int32]:
+    def _check_action(self, action: ArrayLike) -> NDArray[np.int32]:
         array = np.asarray(action)
         if array.size != 1 or not valid_actions(array, self.env).all():
-            raise ValueError(f"action must be {describe_actions(self.env)}, got {action!r}; pass one of them")
+            raise ValueError(
+                f"action must be {describe_actions(self.env)}, got {action!r}; pass 0, for example"
+            )
         return array.reshape(1).astype(np.int32)

@@ -1,9 +1,9 @@
-"""The Bisimulator with Stable-Baselines3's solvers, unmodified (extra `sb3`)."""
+"""The Bisimulator with the unmodified solvers of Stable-Baselines3 (extra `sb3`)."""
 
 import importlib.util
 
 if importlib.util.find_spec("stable_baselines3") is None:
-    raise ImportError("Stable-Baselines3 is not installed; pip install 'bisimulator[sb3]' brings it")
+    raise ImportError("bisimulator.adapters.sb3 needs Stable-Baselines3; pip install 'bisimulator[sb3]'")
 
 from bisimulator.adapters.sb3.callback import BisimulatorCallback
 from bisimulator.adapters.sb3.model_policy import StretchedInputs, as_policy

@@ -1,4 +1,4 @@
-"""A Stable-Baselines3 model together with R_phi and omega: `NAME.zip`, which is theirs, and `NAME.bisimulator.npz`."""
+"""Saves a Stable-Baselines3 model (`NAME.zip`) together with R_phi and omega (`NAME.bisimulator.npz`)."""
 
 from __future__ import annotations
 
@@ -8,70 +8,110 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.type_aliases import GymEnv
 
 from bisimulator import files
+from bisimulator.adapters.sb3._omega_search import MakeEnv
 from bisimulator.adapters.sb3.callback import BisimulatorCallback
 
 Model = TypeVar("Model", bound=BaseAlgorithm)
 
 
 def save(path: str | Path, model: BaseAlgorithm, callback: BisimulatorCallback) -> None:
-    """Both files; ours holds plain arrays and no pickle."""
-    target = _base(path)
+    """Save a model and its correction in two files.
+
+    Args:
+        path: where to save, with or without `.zip`. The correction goes to `PATH.bisimulator.npz`, which holds plain
+            arrays and no pickle.
+        model: the model.
+        callback: the callback that it was trained with.
+
+    Example:
+        >>> save("runs/lending", model, callback)
+    """
+    base = _without_suffix(path)
     corrector = callback.prepare(model)
-    told = {
+    settings = {
         "config": dataclasses.asdict(corrector.config),
         "batch": corrector.batch,
         "num_groups": corrector.encoding.num_groups,
         "every": callback.every,
     }
-    arrays: dict[str, Any] = {"settings": np.array(json.dumps(told)), **corrector.arrays()}
+    arrays: dict[str, NDArray[np.generic]] = {
+        "settings": np.array(json.dumps(settings)),
+        **corrector.state_dict(),
+    }
     if callback.replay_group is not None:
         arrays["replay_group"] = callback.replay_group
-    target.parent.mkdir(parents=True, exist_ok=True)
-    model.save(target.with_name(f"{target.name}.zip"))
-    files.write_arrays(_ours(target), arrays)
+    base.parent.mkdir(parents=True, exist_ok=True)
+    model.save(base.with_name(f"{base.name}.zip"))
+    files.write_arrays(_correction_file(base), arrays)
 
 
 def load(
-    path: str | Path, kind: type[Model], env: Any, *, dynamics_env: Any = None, **options: Any
+    path: str | Path,
+    algorithm: type[Model],
+    env: GymEnv,
+    *,
+    dynamics_env: MakeEnv | None = None,
+    **options: Any,
 ) -> tuple[Model, BisimulatorCallback]:
-    """The model and its callback, ready to go on learning; omega is in force in `env`.
+    """Load a model and its callback, ready to continue training; the learned omega is set in `env`.
 
-    `kind` is the solver's class, as in `load("lending", PPO, venv)`. `score` and `reject` are passed again if they were
-    given; other `options` go to `kind.load`, which reads Stable-Baselines3's own file its own way: open only files that
-    you trust.
+    Stable-Baselines3's file contains pickled objects: load only files that you trust.
+
+    Args:
+        path: as for `save`.
+        algorithm: the class of the model, such as `PPO`.
+        env: the environment to continue in.
+        dynamics_env: as for `BisimulatorCallback`.
+        **options: `score` and `reject`, if the callback had them; all others go to `algorithm.load`.
+
+    Returns:
+        The model and its callback.
+
+    Raises:
+        FileNotFoundError: if there is no saved correction.
+        ValueError: if it was saved for another environment or configuration.
+
+    Example:
+        >>> model, callback = load("runs/lending", PPO, venv)
+        >>> model.learn(10_000, callback=callback, reset_num_timesteps=False)
     """
-    target = _base(path)
-    if not _ours(target).exists():
+    base = _without_suffix(path)
+    if not _correction_file(base).exists():
         raise FileNotFoundError(
-            f"{_ours(target)} is missing; a model that was saved with model.save is read with {kind.__name__}.load"
+            f"{_correction_file(base)} is missing; load a model that was saved without a correction with "
+            f"{algorithm.__name__}.load({str(path)!r})"
         )
-    arrays = files.read_arrays(_ours(target))
-    told, group = json.loads(str(arrays.pop("settings"))), arrays.pop("replay_group", None)
-    lists = {name: tuple(value) for name, value in told["config"].items() if isinstance(value, list)}
+    arrays = files.read_arrays(_correction_file(base))
+    settings, replay_group = json.loads(str(arrays.pop("settings"))), arrays.pop("replay_group", None)
+    # JSON has lists where the configuration has tuples
+    tuples = {name: tuple(value) for name, value in settings["config"].items() if isinstance(value, list)}
     again = {name: options.pop(name) for name in ("score", "reject") if name in options}
     callback = BisimulatorCallback(
-        num_groups=told["num_groups"],
-        every=told["every"],
+        num_groups=settings["num_groups"],
+        every=settings["every"],
         dynamics_env=dynamics_env,
-        batch=told["batch"],
-        **(told["config"] | lists | again),
+        batch=settings["batch"],
+        **(settings["config"] | tuples | again),
     )
-    model = kind.load(target.with_name(f"{target.name}.zip"), env=env, **options)
+    model = algorithm.load(base.with_name(f"{base.name}.zip"), env=env, **options)
     corrector = callback.prepare(model)
-    corrector.restore(arrays)
-    callback.replay_group = group
-    if corrector.omega.size:
-        model.get_env().env_method("set_observation_params", corrector.omega)  # type: ignore[union-attr]
+    corrector.load_state_dict(arrays)
+    callback.replay_group = replay_group
+    venv = model.get_env()
+    if corrector.omega.size and venv is not None:
+        venv.env_method("set_observation_params", corrector.omega)
     return model, callback
 
 
-def _base(path: str | Path) -> Path:
+def _without_suffix(path: str | Path) -> Path:
     path = Path(path)
     return path.with_suffix("") if path.suffix == ".zip" else path
 
 
-def _ours(base: Path) -> Path:
+def _correction_file(base: Path) -> Path:
     return base.with_name(f"{base.name}.bisimulator.npz")

@@ -1,1 +1,1 @@
-"""Figures, one file a kind: `draw(results)` gives matplotlib figures by name. Nothing is drawn on a screen."""
+"""Figures, one module per kind: `draw(results)` returns matplotlib figures by name. Nothing opens a window."""

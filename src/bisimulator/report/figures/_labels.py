@@ -1,24 +1,30 @@
-"""Names beside lines and points, moved so that they overlap nothing."""
+"""Labels next to lines and points, moved so that they overlap nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from bisimulator.core import Values
 from bisimulator.report._styles import readable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 SIZE = 7.5  # points
 _LINE_HEIGHT = 1.22
-_NEAR = 12  # points from a name to its point, beyond which a leader is drawn
-_RINGS = 26  # how far a free place is looked for, in lines up and down
+_NEAR = 12  # points from a label to its point, beyond which a leader line is drawn
+_RINGS = 26  # how far the search for a free place goes, in lines up and down
 
-Box = tuple[float, float, float, float]  # left, bottom, right, top
+Box: TypeAlias = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 class Labelled(NamedTuple):
-    """A point with its bars; without a text it is only to be kept clear."""
+    """A point with its error bars; without a text it is only kept clear."""
 
     x: float
     y: float
@@ -28,26 +34,26 @@ class Labelled(NamedTuple):
     colour: str = ""
 
 
-def spread(places: Sequence[float], gap: float, low: float, high: float) -> np.ndarray:
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> Values:
     """The places nearest to the given ones that lie `gap` apart, within [low, high], in the same order.
 
-    Places that are too near are pooled into a block around their mean (isotonic regression). Where not all fit, they
-    are spread evenly.
+    Places that are too near are pooled into a block around their mean (isotonic regression). If not all fit, they are
+    spread evenly.
     """
-    wanted = np.asarray(places, float)
-    if wanted.size == 0:
-        return wanted
-    order, steps = np.argsort(wanted, kind="stable"), gap * np.arange(len(wanted))
+    given = np.asarray(places, np.float64)
+    if given.size == 0:
+        return given
+    order, steps = np.argsort(given, kind="stable"), gap * np.arange(len(given))
     if steps[-1] > high - low:
-        free = np.linspace(low, high, len(wanted))
+        free = np.linspace(low, high, len(given))
     else:
-        free = np.clip(_increasing(wanted[order] - steps), low, high - steps[-1]) + steps
-    result = np.empty(len(wanted))
+        free = np.clip(_increasing(given[order] - steps), low, high - steps[-1]) + steps
+    result = np.empty(len(given))
     result[order] = free
     return result
 
 
-def _increasing(values: np.ndarray) -> np.ndarray:
+def _increasing(values: Values) -> Values:
     """The nearest numbers that do not decrease: neighbours that do are replaced by their mean."""
     blocks: list[tuple[float, int]] = []
     for value in values:
@@ -59,10 +65,10 @@ def _increasing(values: np.ndarray) -> np.ndarray:
     return np.concatenate([np.full(number, total / number) for total, number in blocks])
 
 
-def label_ends(axis: Any, ends: Sequence[tuple[float, str, str]], height: float) -> None:
-    """Names to the right of a panel at (value, text, colour), moved apart where they would overlap.
+def label_ends(axis: Axes, ends: Sequence[tuple[float, str, str]], height: float) -> None:
+    """Labels to the right of a panel at (value, text, colour), moved apart where they would overlap.
 
-    `height` is that of the panel in inches, about.
+    `height` is roughly that of the panel, in inches.
     """
     low, high = axis.get_ylim()
     shares = [float(np.clip((value - low) / (high - low), 0, 1)) for value, _, _ in ends]
@@ -72,16 +78,17 @@ def label_ends(axis: Any, ends: Sequence[tuple[float, str, str]], height: float)
         _write(axis, 1.055, float(place), text, colour)
 
 
-def label_points(axis: Any, points: Sequence[Labelled]) -> None:
-    """Names beside points, clear of all points, bars and names, each block at the nearest free place.
+def label_points(axis: Axes, points: Sequence[Labelled]) -> None:
+    """Labels next to points, clear of all points, bars and labels, each block at the nearest free place.
 
-    Points that lie on each other share a block, a line each. A block that is far off gets a leader.
+    Points that coincide share a block, with one line each. A block that is far off gets a leader line.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    figure = axis.figure
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    figure.draw_without_rendering()  # places are in pixels, so that the layout must be final
+    figure = axis.get_figure(root=True)
+    assert figure is not None
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    figure.draw_without_rendering()  # places are in pixels, so the layout must be final
     figure.set_layout_engine("none")
     unit, to_axes = figure.dpi / 72, axis.transAxes.inverted().transform
     pixels = {point: axis.transData.transform((point.x, point.y)) for point in points}
@@ -94,14 +101,14 @@ def label_points(axis: Any, points: Sequence[Labelled]) -> None:
         box = _free_place(x, y, (width, line * len(block)), axis.bbox.extents, taken, unit)
         taken.append(box)
         for i, text in enumerate(texts):
-            text.set_position(to_axes((box[0], box[3] - (i + 0.5) * line)))
+            text.set_position(tuple(to_axes((box[0], box[3] - (i + 0.5) * line))))
         near = box[0] - 2 * unit if box[0] > x else box[2] + 2 * unit, (box[1] + box[3]) / 2
         if np.hypot(near[0] - x, near[1] - y) > _NEAR * unit + (box[3] - box[1] - line) / 2:
             _leader(axis, to_axes((x, y)), to_axes(near), block[0].colour)
 
 
-def _occupied(axis: Any, point: Labelled, unit: float) -> list[Box]:
-    """What a point and its two bars cover, in pixels."""
+def _occupied(axis: Axes, point: Labelled, unit: float) -> list[Box]:
+    """What a point and its two error bars cover, in pixels."""
     x, y, x_half, y_half = point[:4]
     (left, bottom), (right, top) = axis.transData.transform(
         [(x - x_half, y - y_half), (x + x_half, y + y_half)]
@@ -114,7 +121,9 @@ def _occupied(axis: Any, point: Labelled, unit: float) -> list[Box]:
     ]
 
 
-def _blocks(points: Sequence[Labelled], pixels: Any, near: float) -> list[list[Labelled]]:
+def _blocks(
+    points: Sequence[Labelled], pixels: Mapping[Labelled, Values], near: float
+) -> list[list[Labelled]]:
     blocks: list[list[Labelled]] = []
     for point in points:
         for block in blocks:
@@ -129,7 +138,7 @@ def _blocks(points: Sequence[Labelled], pixels: Any, near: float) -> list[list[L
 def _free_place(
     x: float, y: float, size: tuple[float, float], frame: Sequence[float], taken: Sequence[Box], unit: float
 ) -> Box:
-    """The nearest box beside (x, y) within the frame that overlaps nothing; the nearest one where there is none."""
+    """The nearest box next to (x, y) within the frame that overlaps nothing; else the nearest box."""
     width, height = size
     places = []
     for ring in range(_RINGS):
@@ -144,15 +153,23 @@ def _free_place(
     return places[0]
 
 
-def _write(axis: Any, x: float, y: float, text: str, colour: str) -> Any:
-    how = {"transform": axis.transAxes, "va": "center", "fontsize": SIZE, "color": readable(colour)}
-    return axis.text(x, y, text, **how)
+def _write(axis: Axes, x: float, y: float, text: str, colour: str) -> Text:
+    return axis.text(
+        x,
+        y,
+        text,
+        transform=axis.transAxes,
+        va="center",
+        fontsize=SIZE,
+        color=readable(colour),
+        parse_math=False,
+    )
 
 
-def _leader(axis: Any, start: Sequence[float], end: Sequence[float], colour: str) -> None:
-    """A thin line from a value to its name."""
+def _leader(axis: Axes, start: ArrayLike, end: ArrayLike, colour: str) -> None:
+    """A thin line from a value to its label."""
     from matplotlib.lines import Line2D
 
-    xs, ys = zip(start, end, strict=True)
-    how = {"color": colour, "linewidth": 0.6, "alpha": 0.8, "clip_on": False, "transform": axis.transAxes}
-    axis.add_artist(Line2D(xs, ys, **how)).set_in_layout(False)  # the name beyond it makes the room
+    xs, ys = np.stack([np.asarray(start, float), np.asarray(end, float)], axis=1)
+    line = Line2D(xs, ys, color=colour, linewidth=0.6, alpha=0.8, clip_on=False, transform=axis.transAxes)
+    axis.add_artist(line).set_in_layout(False)  # the label beyond it makes the room

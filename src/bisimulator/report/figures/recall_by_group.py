@@ -1,36 +1,39 @@
-"""Many groups: the recall of each, and mean, spread and gap over them, method by method."""
+"""Many groups: the recall of each, and its mean, SD and gap over groups, for every method."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bisimulator.jobs.run import Result
-from bisimulator.report._by_scenario import Scene, scenes
+from bisimulator.jobs.store import Result
+from bisimulator.report._by_scenario import ScenarioResults, by_scenario
 from bisimulator.report._table_columns import heading
 from bisimulator.report.figures import _canvas as canvas
 from bisimulator.report.figures import _labels as labels
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 HEIGHT = 2.6
-MANY = 3  # groups; two are told apart in the tables
+MANY = 3  # groups; the tables have the recalls of two
 _OVER_GROUPS = ("recall_mean", "recall_sd", "recall_gap")
 
 
-def draw(results: Sequence[Result]) -> dict[str, Any]:
-    """For scenarios with more than two groups."""
-    found = {}
-    for scene in scenes(results):
-        groups = scene.entries[0].result.spec.make_env().num_groups
-        if groups >= MANY:
-            found[f"{scene.scenario}-groups"] = _figure(scene, groups)
-    return found
+def draw(results: Sequence[Result]) -> dict[str, Figure]:
+    """`SCENARIO-groups` for scenarios with more than two groups."""
+    return {
+        f"{scenario.name}-groups": _figure(scenario)
+        for scenario in by_scenario(results)
+        if scenario.env.num_groups >= MANY
+    }
 
 
-def _figure(scene: Scene, groups: int) -> Any:
+def _figure(scenario: ScenarioResults) -> Figure:
     note = "After the training, with 95% intervals over seeds."
-    if any(entry.paper for entry in scene.entries):
+    if any(entry.paper for entry in scenario.entries):
         note += " Hollow: the paper's numbers."
     with canvas.style():
         figure, axes = canvas.panels(
@@ -38,20 +41,21 @@ def _figure(scene: Scene, groups: int) -> Any:
             1 + len(_OVER_GROUPS),
             width=3.0,
             height=HEIGHT + 0.6,
-            title=f"{scene.scenario}: recall of each group",
+            title=f"{scenario.name}: recall of each group",
             note=note,
             width_ratios=(2.4, 1, 1, 1),
         )
-        _each(axes[0, 0], scene, groups)
+        _each(axes[0, 0], scenario)
         for axis, column in zip(axes[0, 1:], _OVER_GROUPS, strict=True):
-            _over(axis, scene, column)
-        axes[0, 1].set_yticks(range(len(scene.entries)), [entry.short for entry in scene.entries])
+            _over(axis, scenario, column)
+        axes[0, 1].set_yticks(range(len(scenario.entries)), [entry.short for entry in scenario.entries])
     return figure
 
 
-def _each(axis: Any, scene: Scene, groups: int) -> None:
+def _each(axis: Axes, scenario: ScenarioResults) -> None:
+    groups = scenario.env.num_groups
     numbers, ends = np.arange(1, groups + 1), []
-    for entry in scene.entries:
+    for entry in scenario.entries:
         mean, half = np.array([entry.result.summary[f"recall_g{g}"] for g in numbers]).T
         canvas.shade(axis, entry, numbers, mean, half)
         size = canvas.marker_size(4, groups)
@@ -63,14 +67,14 @@ def _each(axis: Any, scene: Scene, groups: int) -> None:
     labels.label_ends(axis, [end for end in ends if not np.isnan(end[0])], HEIGHT)
 
 
-def _over(axis: Any, scene: Scene, column: str) -> None:
-    """A row a method."""
-    for row, entry in enumerate(scene.entries):
+def _over(axis: Axes, scenario: ScenarioResults, column: str) -> None:
+    """One row per method."""
+    for row, entry in enumerate(scenario.entries):
         mean, half = entry.result.summary[column]
         if column in entry.paper:
             axis.plot(entry.paper[column].mean, row + 0.18, **canvas.hollow(entry))
         axis.errorbar(mean, row, None, np.nan_to_num(half), elinewidth=1, **canvas.point(entry))
     axis.set_title(heading(column))
-    axis.set_yticks(range(len(scene.entries)), [""] * len(scene.entries))
-    axis.set_ylim(len(scene.entries) - 0.5, -0.5)
+    axis.set_yticks(range(len(scenario.entries)), [""] * len(scenario.entries))
+    axis.set_ylim(len(scenario.entries) - 0.5, -0.5)
     axis.margins(x=0.12)

@@ -1,1 +1,0 @@
-"""The public functions that run jobs: train, compare and register."""

@@ -1,0 +1,7 @@
+"""The public functions that train: `train`, `compare` and what they return; and `register`."""
+
+from bisimulator.api.comparing import Comparison, compare
+from bisimulator.api.registering import register
+from bisimulator.api.training import TrainingResult, train
+
+__all__ = ["Comparison", "TrainingResult", "compare", "register", "train"]

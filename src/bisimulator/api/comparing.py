@@ -1,0 +1,175 @@
+"""`bisimulator.compare`, and what it returns."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bisimulator import registry
+from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
+from bisimulator.api.training import TrainingResult, _pandas
+from bisimulator.core import Env
+from bisimulator.errors import check_keywords
+from bisimulator.jobs.labels import labels
+from bisimulator.jobs.spec import Spec, make_spec
+from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.policies import Rule
+from bisimulator.report._table_columns import short_title, table_columns
+from bisimulator.report.html_tables import table_html
+from bisimulator.report.text import number
+from bisimulator.report.write import write_report
+from bisimulator.solvers.trainer import SOLVERS
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+Options = Mapping[str, Sequence[object]]  # option -> the values to try
+
+
+def compare(
+    env: Env | str,
+    methods: Sequence[str] | None = None,
+    *,
+    sweep: Options | None = None,
+    solver_sweep: Options | None = None,
+    seeds: int | Sequence[int] = 10,
+    steps: int = 400_000,
+    out: str | Path | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> Comparison:
+    """Train and evaluate several methods, or variants of a method, on one environment.
+
+    Args:
+        env: an environment from `bisimulator.make`, or its name.
+        methods: methods of `bisimulator list`; all of them by default.
+        sweep: options of the methods with the values to try, such as `{"kappa": [0, 0.05, 0.1]}`.
+        solver_sweep: the same for options of the solvers, such as `{"learning_rate": [5e-5, 3e-4]}`.
+        seeds: how many seeds, or which ones.
+        steps: environment steps of training per seed.
+        out: folder in which the jobs are stored; without it nothing is written.
+        progress: show progress in a terminal or a notebook.
+        **options: further options of `bisimulator.train`: episodes, greedy, curve_every, curve_episodes.
+
+    Returns:
+        The result of every job by its label. A job that failed is in `failed`, with a warning; the others are there.
+
+    Example:
+        >>> comparison = bisimulator.compare("lending", ["ppo", "ppo-bisimulator"], seeds=3, out="runs")
+        >>> comparison["ppo"].summary["recall_gap"]
+        >>> comparison.plot()
+    """
+    scenario, settings = scenario_of(env)
+    names = registry.names("method") if methods is None else list(methods)
+    specs = make_variants(
+        scenario,
+        names,
+        sweep or {},
+        solver_sweep or {},
+        settings=settings,
+        seeds=seeds,
+        steps=steps,
+        **options,
+    )
+    with job_folder(out) as folder:
+        finished = run_jobs(specs, folder, console_of(progress))
+        if not finished.results:
+            finished.raise_failures()
+        warn_of_failures(finished)
+        results = [TrainingResult.load(folder / result.spec.name) for result in finished.results]
+    written = labels([result.spec for result in results])
+    return Comparison(scenario, dict(zip(written, results, strict=True)), finished.failures)
+
+
+def make_variants(
+    scenario: str, methods: Sequence[str], sweep: Options, solver_sweep: Options, **fields: Any
+) -> list[Spec]:
+    """One spec per method and combination of the values to try; a method without an option is not varied in it."""
+    entries: dict[str, LearnedMethod | Rule] = {name: registry.lookup("method", name) for name in methods}
+    method_options = {name: _option_names(entry.config) for name, entry in entries.items()}
+    solver_options = {
+        name: _option_names(SOLVERS[entry.solver][1]()) if isinstance(entry, LearnedMethod) else []
+        for name, entry in entries.items()
+    }
+    known = [option for names in method_options.values() for option in names]
+    check_keywords(f"the methods {', '.join(methods)}", sweep, known)
+    check_keywords("their solvers", solver_sweep, [o for names in solver_options.values() for o in names])
+    return [
+        make_spec(scenario, method, config=config or None, solver=solver or None, **fields)
+        for method in methods
+        for config in _combinations({o: v for o, v in sweep.items() if o in method_options[method]})
+        for solver in _combinations({o: v for o, v in solver_sweep.items() if o in solver_options[method]})
+    ]
+
+
+def _option_names(config: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(config)]
+
+
+def _combinations(options: Options) -> list[dict[str, object]]:
+    return [dict(zip(options, values, strict=True)) for values in product(*options.values())]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Comparison(Mapping[str, TrainingResult]):
+    """The results of several jobs on one environment, by label."""
+
+    scenario: str
+    results: Mapping[str, TrainingResult]
+    failed: Mapping[str, str]  # title of a job -> why it failed
+
+    def __getitem__(self, label: str) -> TrainingResult:
+        return self.results[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def summary(self) -> dict[str, dict[str, tuple[float, float]]]:
+        """label -> metric -> (mean, half width of the 95% confidence interval)."""
+        return {label: result.summary for label, result in self.results.items()}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per job, one column per metric: the means over seeds."""
+        pandas = _pandas()
+        means = {
+            label: {metric: mean for metric, (mean, _) in summary.items()}
+            for label, summary in self.summary.items()
+        }
+        return pandas.DataFrame.from_dict(means, orient="index")
+
+    def plot(self) -> Figure:
+        """Return against fairness: where each job stands, with its 95% intervals."""
+        from bisimulator.report.figures import tradeoff
+
+        return next(iter(tradeoff.draw([result.result for result in self.results.values()]).values()))
+
+    def report(self, out: str | Path) -> list[Path]:
+        """Write tables, figures and the page to a folder; returns the files written."""
+        return write_report([result.result for result in self.results.values()], Path(out))
+
+    @property
+    def _grid(self) -> tuple[list[str], list[list[str]]]:
+        first = next(iter(self.results.values()), None)
+        metrics = [] if first is None else table_columns(self.scenario, list(first.summary))
+        rows = [[label, *(number(*s[m]) for m in metrics)] for label, s in self.summary.items()]
+        return ["method", *map(short_title, metrics)], rows
+
+    def __repr__(self) -> str:
+        head, rows = self._grid
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]
+        ]
+        return "\n".join([f"Comparison on {self.scenario}", *lines])
+
+    def _repr_html_(self) -> str:
+        return table_html(html.escape(f"Comparison on {self.scenario}"), *self._grid)

@@ -1,0 +1,195 @@
+"""`bisimulator.train`, and what it returns."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bisimulator import files
+from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of
+from bisimulator.core import Env, Values
+from bisimulator.jobs.learning_curves import Curves
+from bisimulator.jobs.spec import Spec, make_spec
+from bisimulator.jobs.store import Result, load, save, trained_policy, with_weights
+from bisimulator.policies import Policy, Rule
+from bisimulator.registry import lookup
+from bisimulator.report.html_tables import summary_html
+from bisimulator.report.text import headline_rows
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+
+def train(
+    env: Env | str,
+    method: str = "ppo-bisimulator",
+    *,
+    seeds: int | Sequence[int] = 10,
+    steps: int = 400_000,
+    solver: Mapping[str, object] | None = None,
+    episodes: int = 5,
+    greedy: bool = True,
+    curve_every: int = 10_000,
+    curve_episodes: int = 5,
+    out: str | Path | None = None,
+    progress: bool = True,
+    **method_options: object,
+) -> TrainingResult:
+    """Train a method with all seeds at once, then evaluate it.
+
+    Args:
+        env: an environment from `bisimulator.make`, or its name.
+        method: a method of `bisimulator list`. A rule is not trained; it is evaluated all the same.
+        seeds: how many seeds, or which ones.
+        steps: environment steps of training per seed.
+        solver: options of the solver, such as `{"learning_rate": 3e-4}`.
+        episodes: evaluation episodes per seed.
+        greedy: evaluate the most probable action; otherwise sampled, as in training.
+        curve_every: training steps between two evaluations of the learning curve; 0: no curve.
+        curve_episodes: episodes per seed of each of them.
+        out: folder in which the job is stored. A job that is there is loaded, and one that was stopped is resumed.
+            Without it nothing is written.
+        progress: show progress in a terminal or a notebook.
+        **method_options: options of the method, such as `alpha=2`.
+
+    Returns:
+        Policies, summary, learning curves and more.
+
+    Raises:
+        TypeError: if an option does not exist; the message names the closest ones.
+        ValueError: if a value is wrong.
+        JobsFailed: if the training failed, for example because a loss became NaN.
+
+    Example:
+        >>> result = bisimulator.train("lending", "ppo", seeds=3, steps=100_000)
+        >>> result.summary["recall_g2"]  # mean and half width of the 95% interval
+        >>> bisimulator.certify(result.env(0), result.policy(0))
+    """
+    scenario, settings = scenario_of(env)
+    spec = make_spec(
+        scenario,
+        method,
+        settings=settings,
+        solver=solver,
+        config=method_options or None,
+        seeds=seeds,
+        steps=steps,
+        episodes=episodes,
+        greedy=greedy,
+        curve_every=curve_every,
+        curve_episodes=curve_episodes,
+    )
+    with job_folder(out) as folder:
+        finished = run_jobs([spec], folder, console_of(progress))
+        finished.raise_failures()
+        return TrainingResult.load(folder / spec.name)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainingResult:
+    """A finished training: one policy per seed, what evaluation found, and how learning went."""
+
+    result: Result
+
+    @property
+    def spec(self) -> Spec:
+        """Everything that decided the numbers."""
+        return self.result.spec
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return self.spec.seeds
+
+    @property
+    def summary(self) -> dict[str, tuple[float, float]]:
+        """metric -> (mean, half width of the 95% confidence interval), both over seeds."""
+        return self.result.summary
+
+    @property
+    def episodes(self) -> Mapping[str, Values]:
+        """metric -> (seeds, episodes): the value of every evaluation episode."""
+        return self.result.columns
+
+    @property
+    def curves(self) -> Curves | None:
+        """Evaluations during training; None if nothing was trained or `curve_every` was 0."""
+        return self.result.curves
+
+    @property
+    def learned(self) -> Mapping[str, Any]:
+        """What the method learned beside the policy, such as omega; leading axis seeds."""
+        return self.result.learned
+
+    def policy(self, seed: int | None = None) -> Policy:
+        """The policy of a seed; of the first one by default."""
+        return self._trained(seed)[1]
+
+    def env(self, seed: int | None = None) -> Env:
+        """The environment as that seed's policy sees it: with the observation dynamics it learned, if any."""
+        return self._trained(seed)[0]
+
+    def _trained(self, seed: int | None) -> tuple[Env, Policy]:
+        entry = lookup("method", self.spec.method)
+        if isinstance(entry, Rule):
+            env = self.spec.make_env()
+            return env, entry.build(self.spec.config, env)
+        return trained_policy(self.result, self.seeds[0] if seed is None else seed)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row per seed and episode, one column per metric."""
+        pandas = _pandas()
+        rows = [
+            {"seed": seed, "episode": e}
+            | {name: float(values[s, e]) for name, values in self.episodes.items()}
+            for s, seed in enumerate(self.seeds)
+            for e in range(self.spec.episodes)
+        ]
+        return pandas.DataFrame(rows)
+
+    def plot(self, metric: str = "average_return") -> Figure:
+        """The learning curve of a metric, with its 95% interval over seeds."""
+        from bisimulator.report.figures.learning_curve_figures import draw_curve
+
+        return draw_curve(self.result, metric)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the job to a folder; `TrainingResult.load` reads it."""
+        files.write_json(Path(folder) / "config.json", self.spec.to_dict())
+        save(self.result, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> TrainingResult:
+        """A finished job from its folder, as `train`, `compare` and the commands write it."""
+        folder = Path(folder)
+        result = load(folder)
+        if result is None:
+            raise ValueError(f"{folder} holds no finished job; `bisimulator runs list` shows those that are")
+        return cls(result if result.spec.solver is None else with_weights(result, folder))
+
+    @cached_property
+    def _title(self) -> str:
+        spec = self.spec
+        trained = f", {spec.steps:,} training steps" if spec.steps else ""
+        return (
+            f"{spec.method} on {spec.scenario}: {len(spec.seeds)} seeds x {spec.episodes} episodes{trained}"
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"  {title}: {value}" for title, value in headline_rows(self.summary)]
+        return "\n".join([f"TrainingResult of {self._title}", *lines])
+
+    def _repr_html_(self) -> str:
+        return summary_html(html.escape(self._title), headline_rows(self.summary))
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_frame() needs pandas; install it with: pip install pandas") from None
+    return pandas

@@ -1,0 +1,98 @@
+"""The options that `train`, `compare` and `reproduce` share: how jobs run and where they are stored."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bisimulator.api._running import Finished
+    from bisimulator.jobs.executors import Executor, Listener
+    from bisimulator.jobs.spec import Spec
+
+_SEEDS, _QUICK_SEEDS = 10, 2
+_STEPS, _QUICK_STEPS = 400_000, 40_000
+
+
+@dataclasses.dataclass(frozen=True)
+class JobOptions:
+    """How jobs run and where they are stored."""
+
+    seeds: int | None = None
+    """independent repetitions, trained together; 10, or 2 with --quick"""
+    steps: int | None = None
+    """environment steps of training per seed; 400,000, or a tenth of it with --quick"""
+    episodes: int = 5
+    """evaluation episodes per seed"""
+    greedy: bool = True
+    """evaluate the most probable action; otherwise sampled, as in training"""
+    curve_every: int = 10_000
+    """training steps between two evaluations of the learning curve; 0: no curve"""
+    curve_episodes: int = 5
+    """episodes per seed of each of them"""
+    quick: bool = False
+    """for a first look: 2 seeds and a tenth of the steps"""
+    out: Path = Path("runs")
+    """folder of the jobs; a job that is there is not run again, one that was stopped is resumed"""
+    executor: Literal["local", "ray"] = "local"
+    """local: one job after the other on all cores of this machine; ray: side by side on a Ray cluster"""
+    ray_address: str | None = None
+    """address of a running Ray cluster, such as auto; by default one is started on this machine"""
+    json: bool = False
+    """print one JSON object per line instead of text"""
+    track: Literal["tensorboard"] | None = None
+    """tensorboard: write event files to OUT/tensorboard"""
+
+    @property
+    def spec_fields(self) -> dict[str, Any]:
+        """The fields of a job's spec."""
+        seeds, steps = (_QUICK_SEEDS, _QUICK_STEPS) if self.quick else (_SEEDS, _STEPS)
+        return {
+            "seeds": seeds if self.seeds is None else self.seeds,
+            "steps": steps if self.steps is None else self.steps,
+            "episodes": self.episodes,
+            "greedy": self.greedy,
+            "curve_every": self.curve_every,
+            "curve_episodes": self.curve_episodes,
+        }
+
+    def run(self, specs: Sequence[Spec], console: Console) -> Finished:
+        """Run the jobs with a live view of their progress."""
+        from bisimulator.api._running import run_jobs
+
+        return run_jobs(
+            specs,
+            self.out,
+            console,
+            executor=self._executor(),
+            as_json=self.json,
+            listener=self._tracker(specs),
+        )
+
+    def _executor(self) -> Executor:
+        from bisimulator.jobs.executors import run_locally
+
+        if self.executor == "ray":
+            from bisimulator.jobs._ray import run_on_ray
+
+            return partial(run_on_ray, address=self.ray_address)
+        if self.ray_address is not None:
+            raise ValueError(f"--ray-address {self.ray_address} needs --executor ray; add it")
+        return run_locally
+
+    def _tracker(self, specs: Sequence[Spec]) -> Listener | None:
+        if self.track is None:
+            return None
+        from bisimulator.jobs.tensorboard import TensorBoard
+
+        return TensorBoard(specs, self.out / "tensorboard")
+
+
+def split_names(names: str | None) -> list[str] | None:
+    """`a, b` -> ["a", "b"]."""
+    return None if names is None else [name.strip() for name in names.split(",")]

@@ -1,0 +1,170 @@
+"""The parameters of college: their meaning, defaults and checks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
+
+from bisimulator.core import Values
+from bisimulator.errors import (
+    check_array,
+    check_distribution,
+    check_int,
+    check_probabilities,
+    check_real,
+    check_shape,
+)
+
+
+class Params(eqx.Module):
+    """Parameters of college. All numbers but the population are arrays, so a sweep over them is a `vmap`."""
+
+    score_mean: Float[Array, "G"]
+    score_sd: Float[Array, "G"]
+    budget_mean: Float[Array, "G"]
+    budget_sd: Float[Array, "G"]
+    budget_max: Float[Array, ""]
+    success: Float[Array, "C"]  # probability of success at each true score
+    group_probs: Float[Array, "G"]
+    omega: Float[Array, "G 1"]  # cost of a point
+    epsilon: Float[Array, ""]
+    rewards: Float[Array, "3"]  # admitted and succeeds, admitted and fails, rejected but would succeed
+    horizon: Int[Array, ""]
+    population: int = eqx.field(static=True)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def score_edges(self) -> tuple[float, ...]:
+        return ()
+
+    @property
+    def omega_scale(self) -> float:
+        return 1.0
+
+    @property
+    def num_groups(self) -> int:
+        return int(self.group_probs.shape[0])
+
+    @property
+    def num_scores(self) -> int:
+        return int(self.success.shape[0])
+
+    @property
+    def observation_size(self) -> int:
+        return self.num_groups + 1
+
+    @property
+    def qualified_probs(self) -> Float[Array, "G C"]:
+        return jnp.broadcast_to(self.success, (self.num_groups, self.num_scores))
+
+    @property
+    def accept_rewards(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return self.rewards[0], self.rewards[1]
+
+
+def make_params(
+    *,
+    score_mean: ArrayLike | None = None,
+    score_sd: ArrayLike = 1.0,
+    budget_mean: ArrayLike | None = None,
+    budget_sd: ArrayLike = 1.0,
+    budget_max: float = 5.0,
+    groups: int | None = None,
+    c_max: int = 10,
+    success: ArrayLike | None = None,
+    group_probs: ArrayLike | None = None,
+    omega: ArrayLike | None = None,
+    epsilon: float = 0.5,
+    rewards: ArrayLike = (1.0, -1.0, 0.0),
+    population: int = 1000,
+    horizon: int = 1000,
+) -> Params:
+    """Check the parameters of college.
+
+    Args:
+        score_mean: (groups,), means of the normal distributions of true scores.
+        score_sd: (groups,) or one number, their standard deviations.
+        budget_mean: (groups,), means of the normal distributions of budgets.
+        budget_sd: (groups,) or one number, their standard deviations.
+        budget_max: budgets are clipped to [0, budget_max].
+        groups: number of groups; only needed if no other parameter implies it. Means are then spaced evenly.
+        c_max: number of scores (the paper's C_max).
+        success: (c_max,), the probability of success at each true score.
+        group_probs: (groups,), the probability of each group.
+        omega: (groups,) or (groups, 1), the cost of a point.
+        epsilon: probability of each further point.
+        rewards: (3,), admitted and succeeds, admitted and fails, rejected but would have succeeded.
+        population: number of people.
+        horizon: steps until the episode is truncated.
+
+    Raises:
+        ValueError: if a value or a shape is wrong.
+
+    Example:
+        >>> make_params(epsilon=0.8, omega=(1.0, 0.5))
+    """
+    count = _count_groups(groups, score_mean, budget_mean, group_probs)
+    probs = check_distribution(
+        "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
+    )
+    check_shape("group_probs", probs, (count,), "one per group")
+    check_int("c_max", c_max, min=1)
+    chance = check_probabilities("success", np.linspace(0, 0.9, c_max) if success is None else success)
+    check_shape("success", chance, (c_max,), "one per score; set c_max to their number")
+    pay = check_array("rewards", rewards, ndim=(1,))
+    check_shape("rewards", pay, (3,), "admitted and succeeds, admitted and fails, rejected but would succeed")
+    as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
+    return Params(
+        score_mean=as_float(
+            _per_group("score_mean", np.linspace(8, 5, count) if score_mean is None else score_mean, count)
+        ),
+        score_sd=as_float(_per_group("score_sd", score_sd, count, negative=False)),
+        budget_mean=as_float(
+            _per_group("budget_mean", np.linspace(4, 2, count) if budget_mean is None else budget_mean, count)
+        ),
+        budget_sd=as_float(_per_group("budget_sd", budget_sd, count, negative=False)),
+        budget_max=as_float(check_real("budget_max", budget_max, min=0)),
+        success=as_float(chance),
+        group_probs=as_float(probs),
+        omega=as_float(_check_cost(np.ones(count) if omega is None else omega, count)),
+        epsilon=as_float(check_real("epsilon", epsilon, min=0, max=1)),
+        rewards=as_float(pay),
+        horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
+        population=check_int("population", population, min=1, max=2**31 - 2),
+    )
+
+
+def _count_groups(groups: int | None, *per_group: ArrayLike | None) -> int:
+    if groups is not None:
+        return check_int("groups", groups, min=1)
+    sizes = [np.size(value) for value in per_group if value is not None]
+    if sizes and sizes[0] == 0:
+        raise ValueError("got no group; pass at least one entry, such as score_mean=(8, 5)")
+    return sizes[0] if sizes else 2
+
+
+def _per_group(name: str, value: ArrayLike, groups: int, *, negative: bool = True) -> Float[Values, "G"]:
+    """One number per group; a single number holds for all groups."""
+    array = check_array(name, value, ndim=(0, 1))
+    array = np.full(groups, array) if array.ndim == 0 else array
+    check_shape(name, array, (groups,), "one per group")
+    if not negative and (array < 0).any():
+        raise ValueError(f"{name} must not be negative, got {array.min():g}; pass a standard deviation")
+    return array
+
+
+def _check_cost(omega: ArrayLike, groups: int) -> Float[Values, "G 1"]:
+    cost = check_array("omega", omega, ndim=(1, 2))
+    cost = cost.reshape(-1, 1) if cost.ndim == 1 else cost
+    check_shape("omega", cost, (groups, 1), "the cost of a point per group")
+    if (cost <= 0).any():
+        raise ValueError(f"omega must be positive, got {cost.min():g}; a point must cost something")
+    return cost

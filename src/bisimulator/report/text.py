@@ -1,0 +1,48 @@
+"""Numbers and tables as text, on a terminal and in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan, nan
+
+from rich.table import Table
+
+from bisimulator.metrics import column
+
+Summary = Mapping[str, tuple[float, float]]  # metric -> (mean, half width of the 95% interval)
+
+# what a table shows for a scenario that the paper has no table of
+HEADLINES = ("average_return", "credit_gap", "recall_mean", "recall_gap")
+OTHER_SETTINGS = "The paper's rows are for the paper's parameters; yours differ."
+
+
+def number(mean: float, half: float = nan) -> str:
+    """`3582.6±53.7`, or `-` if there is none; smaller numbers with two decimals."""
+    if isnan(mean):
+        return "-"
+    digits = 1 if abs(mean) >= 100 else 2
+    return f"{mean:.{digits}f}" + ("" if isnan(half) else f"±{half:.{digits}f}")
+
+
+def headline_rows(summary: Summary) -> list[tuple[str, str]]:
+    """The few metrics that say most: (title, mean ± half width)."""
+    return [(column(name).title, number(*summary[name])) for name in HEADLINES if name in summary]
+
+
+def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table without lines; columns of words to the left, of numbers to the right. Names are never cut."""
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def clock(seconds: float | None) -> str:
+    """`1:02:03`, or `-:--` if it is not known."""
+    if seconds is None:
+        return "-:--"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,208 @@
+"""`bisimulator.train` and `bisimulator.compare` as a program uses them."""
+
+import dataclasses
+import json
+
+import matplotlib.figure
+import numpy as np
+import pytest
+
+import bisimulator
+from bisimulator import registry
+from bisimulator.errors import JobsFailed
+from bisimulator.jobs import executors
+from bisimulator.jobs.spec import make_spec
+from bisimulator.metrics.ratios import RECALL
+
+ENV = bisimulator.make("lending", population=10, horizon=20)
+TINY = {"num_envs": 2, "rollout": 4, "minibatch": 8, "epochs": 1, "hidden": (4,)}
+SMALL = {"seeds": 2, "episodes": 2, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    return bisimulator.train(ENV, "ppo", steps=32, solver=TINY, curve_every=16, out=str(out), **SMALL)
+
+
+def test_the_summary_has_the_names_of_evaluate(result):
+    evaluation = bisimulator.evaluate(ENV, bisimulator.policies.accept_all(), seeds=2, episodes=1)
+    assert result.summary.keys() == evaluation.summary.keys()
+    mean, half = result.summary["average_return"]
+    assert np.isfinite([mean, half]).all()
+
+
+def test_a_policy_evaluates_to_the_results_own_numbers(result):
+    """The same keys: `evaluate` and the job agree, number by number."""
+    for s, seed in enumerate(result.seeds):
+        again = bisimulator.evaluate(result.env(seed), result.policy(seed), seeds=[seed], episodes=2)
+        np.testing.assert_allclose(again.episodes["average_return"][0], result.episodes["average_return"][s])
+
+
+def test_learning_curves_have_metrics_and_the_solvers_diagnostics(result):
+    assert result.curves.steps.tolist() == [16, 32]
+    for name in ("approx_kl", "clip_fraction", "entropy", "value_loss", "explained_variance"):
+        assert result.curves.values[f"solver/{name}"].shape == (2, 2)
+    assert result.curves.values["recall_gap"].shape == (2, 2)
+
+
+def test_frames_figures_and_text(result):
+    frame = result.to_frame()
+    assert frame[["seed", "episode"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert (
+        frame["average_return"].to_numpy().reshape(2, 2).tolist()
+        == result.episodes["average_return"].tolist()
+    )
+    assert isinstance(result.plot("recall_gap"), matplotlib.figure.Figure)
+    assert len(repr(result).splitlines()) < 10
+    assert "average return" in repr(result)
+    assert "<table>" in result._repr_html_()
+
+
+def test_without_pandas_the_message_says_what_to_install(result, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        result.to_frame()
+
+
+def test_saved_results_come_back(result, tmp_path):
+    result.save(str(tmp_path / "job"))
+    again = bisimulator.TrainingResult.load(tmp_path / "job")
+    assert again.spec == result.spec
+    assert again.summary == result.summary
+    obs = np.zeros((3, ENV.observation_size), np.float32)
+    np.testing.assert_array_equal(again.policy(1).network(obs), result.policy(1).network(obs))
+    with pytest.raises(ValueError, match="holds no finished job"):
+        bisimulator.TrainingResult.load(tmp_path)
+
+
+def test_a_second_call_with_the_same_folder_trains_nothing(result, tmp_path, monkeypatch):
+    options = {"steps": 32, "solver": TINY, "out": tmp_path, **SMALL}
+    first = bisimulator.train(ENV, "ppo", **options)
+    monkeypatch.setattr(executors, "run", lambda *a, **k: pytest.fail("trained again"))
+    assert bisimulator.train(ENV, "ppo", **options).summary == first.summary
+
+
+def test_nothing_is_written_without_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert bisimulator.train(ENV, "threshold", **SMALL).summary["recall_g1"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_rule_has_a_policy_too():
+    found = bisimulator.train(ENV, "max-util", knows="seen", **SMALL)
+    assert found.policy().knows == "seen"
+    assert found.curves is None
+
+
+WRONG = [
+    ({"method": "ppo-bisimulator", "alfa": 3}, TypeError, "no parameter 'alfa'. Did you mean 'alpha'"),
+    ({"method": "ppo", "solver": {"gama": 1}}, TypeError, "no parameter 'gama'. Did you mean 'gamma'"),
+    ({"method": "pppo"}, ValueError, "Unknown method 'pppo'"),
+    ({"env": "lendin"}, ValueError, "Unknown environment 'lendin'"),
+    ({"env": 3}, TypeError, "env must be a name or come from bisimulator.make, got 3"),
+    ({"method": "accept-all", "solver": {"gamma": 1}}, ValueError, "is not trained"),
+    ({"seeds": 0}, ValueError, "seeds must be at least 1, got 0"),
+    (
+        {"env": dataclasses.replace(ENV, name="mine")},
+        ValueError,
+        "bisimulator.register('environment', 'mine', scenario)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), WRONG)
+def test_mistakes_fail_at_once(arguments, error, message):
+    with pytest.raises(error) as raised:
+        bisimulator.train(**({"env": "lending", "progress": False} | arguments))
+    assert message in str(raised.value)
+
+
+def test_a_failed_training_raises(monkeypatch):
+    def fail(*args, **options):
+        raise FloatingPointError("update 3: the loss became NaN or infinite")
+
+    monkeypatch.setattr(executors, "run", fail)
+    with pytest.raises(JobsFailed, match="1 of 1 jobs failed: lending ppo: update 3"):
+        bisimulator.train(ENV, "ppo", **SMALL)
+
+
+def test_settings_of_the_environment_are_stored_with_the_job(tmp_path):
+    people = bisimulator.make("lending", population=10, horizon=20, group_probs=np.array([0.25, 0.75]))
+    bisimulator.train(people, "accept-all", out=tmp_path, **SMALL)
+    (config,) = tmp_path.rglob("config.json")
+    settings = json.loads(config.read_text())["settings"]
+    assert settings == {"population": 10, "horizon": 20, "group_probs": [0.25, 0.75]}
+
+
+def test_an_environment_with_another_omega_keeps_it():
+    changed = ENV.with_omega(np.array([[1.0, 1.0], [2.0, 0.5]], np.float32))
+    found = bisimulator.train(changed, "accept-all", **SMALL)
+    np.testing.assert_array_equal(found.env().params.omega, changed.params.omega)
+
+
+def test_compare_labels_variants_and_survives_failures(monkeypatch, tmp_path):
+    run = executors.run
+
+    def spoiled(spec, *args, **options):
+        if spec.method == "reject-all":
+            raise FloatingPointError("no luck")
+        return run(spec, *args, **options)
+
+    monkeypatch.setattr(executors, "run", spoiled)
+    methods = ["max-util", "accept-all", "reject-all"]
+    with pytest.warns(UserWarning, match="lending reject-all failed: no luck"):
+        found = bisimulator.compare(ENV, methods, sweep={"every": [0, 10]}, out=tmp_path, **SMALL)
+    assert list(found) == ["max-util (every 0)", "max-util (every 10)", "accept-all"]
+    assert found.failed == {"lending reject-all": "no luck"}
+    assert found["accept-all"].summary["recall_g1"][0] == 1
+    assert found.to_frame().index.tolist() == list(found)
+    assert isinstance(found.plot(), matplotlib.figure.Figure)
+    assert "max-util (every 10)" in repr(found)
+    assert "max-util (every 10)" in found._repr_html_()
+
+
+def test_a_sweep_of_an_option_that_no_method_has_is_refused():
+    with pytest.raises(TypeError, match=r"no parameter 'kapa'\. Did you mean 'kappa'"):
+        bisimulator.compare("lending", ["ppo-bisimulator"], sweep={"kapa": [0]}, progress=False)
+
+
+@pytest.fixture
+def registered():
+    added = []
+
+    def add(kind, name, entry):
+        bisimulator.register(kind, name, entry)
+        added.append((kind, name))
+
+    yield add
+    for kind, name in added:
+        registry.unregister(kind, name)
+
+
+def test_what_is_registered_works_everywhere(registered):
+    from bisimulator.cli import app
+
+    registered("environment", "my-bank", ENV.scenario)
+    registered("method", "my-rule", registry.lookup("method", "accept-all"))
+    registered(
+        "metric",
+        "my-recall",
+        dataclasses.replace(RECALL, name="my_recall", over_groups={}, overall=lambda o: {}),
+    )
+    env = bisimulator.make("my-bank", population=10, horizon=20)
+    found = bisimulator.train(env, "my-rule", **SMALL)
+    assert found.summary["my_recall_g1"] == found.summary["recall_g1"]
+    assert make_spec("my-bank", "my-rule").name.startswith("my-bank/my-rule-")
+    assert (
+        app.main(["simulate", "my-bank", "my-rule", "--seeds", "1", "--set", "population=5", "horizon=9"])
+        == 0
+    )
+    with pytest.raises(ValueError, match="there is already an environment 'my-bank'"):
+        bisimulator.register("environment", "my-bank", ENV.scenario)
+
+
+def test_everything_public_is_in_dir():
+    assert set(bisimulator.__all__) <= set(dir(bisimulator))
+    for name in bisimulator.__all__:
+        assert getattr(bisimulator, name) is not None
