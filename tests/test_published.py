@@ -1,4 +1,4 @@
-"""The paper's numbers arrive complete and as printed."""
+"""The published numbers are complete and as printed in the paper."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ from bisimulator.evaluation import metric_columns
 from tests.metrics.outcomes import outcome
 
 
-def test_all_numbers_of_all_four_tables_are_there():
+def test_all_numbers_of_all_four_tables_are_present():
     results = published.results()
     assert Counter(scenario for scenario, _, _ in results) == {
         "lending": 55,
@@ -22,7 +22,7 @@ def test_all_numbers_of_all_four_tables_are_there():
     assert all(math.isfinite(mean) and ci95 >= 0 for mean, ci95 in results.values())
 
 
-def test_a_number_of_each_table():
+def test_one_number_of_each_table_is_as_printed():
     results = published.results()
     assert results["lending", "PPO + Bisimulator", "average_return"] == (3582.63, 53.71)
     assert results["lending-conscientiousness", "Max-util", "recall_g2"] == (0.24, 0.01)
@@ -30,7 +30,7 @@ def test_a_number_of_each_table():
     assert results["lending-10-groups", "PPO", "recall_gap"] == (0.55, 0.07)
 
 
-def test_rows_and_methods_keep_the_papers_order():
+def test_rows_and_methods_are_in_the_order_of_the_paper():
     assert published.methods("lending")[0] == "PPO + Bisimulator"
     assert published.methods("lending")[-1] == "EO"
     assert list(published.row("lending", "EO")) == [
@@ -44,7 +44,7 @@ def test_rows_and_methods_keep_the_papers_order():
     assert published.row("lending", "nobody") == {}
 
 
-def test_scenarios_are_registered_and_metrics_are_those_of_evaluate():
+def test_published_scenarios_are_registered_and_published_metrics_are_columns_of_evaluate():
     for scenario in registry.names("environment"):
         env = bisimulator.make(scenario)
         nothing = outcome(np.zeros((env.num_groups, env.params.num_scores)))

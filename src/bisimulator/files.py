@@ -127,7 +127,7 @@ def read_tree(path: Path, like: Any) -> Any:
 
 
 def _is_key(leaf: Any) -> bool:
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _raw(leaf: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The numbers that the paper reports, to stand beside ours.
+"""The numbers that the paper reports, for comparison.
 
 Source: Rezaei-Shoshtari, Yurchyk, Fujimoto, Precup and Meger, "Fairness in Reinforcement Learning with Bisimulation
-Metrics", ICLR 2025: the 186 numbers of its four result tables, as means with half widths of 95% confidence intervals.
-`data/published.csv` holds them in the order of the paper, with the names of `bisimulator.evaluate`'s metrics.
+Metrics", arXiv:2412.17123 (2024). `data/published.csv` has the 186 numbers of its four result tables, in the order of
+the paper, as means with half-widths of 95% confidence intervals, under the column names of `bisimulator.evaluate`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from typing import NamedTuple
 
 
 class Published(NamedTuple):
+    """A number of the paper's tables.
+
+    Example:
+        >>> published.row("lending", "PPO")["recall_gap"]
+        Published(mean=0.54, ci95=0.06)
+    """
+
     mean: float
-    ci95: float
+    ci95: float  # half-width of the 95% confidence interval
 
 
 @cache
 def results() -> dict[tuple[str, str, str], Published]:
-    """(scenario, method, metric) -> (mean, ci95)."""
+    """All numbers: (scenario, method, metric) -> (mean, ci95)."""
     text = resources.files("bisimulator").joinpath("data/published.csv").read_text(encoding="utf-8")
     return {
         (row["scenario"], row["method"], row["metric"]): Published(float(row["mean"]), float(row["ci95"]))
@@ -29,7 +36,7 @@ def results() -> dict[tuple[str, str, str], Published]:
 
 
 def methods(scenario: str) -> list[str]:
-    """The methods that the paper reports for a scenario, in its order; none for a scenario it does not have."""
+    """The methods that the paper reports for a scenario, in its order; empty for other scenarios."""
     return list(dict.fromkeys(method for name, method, _ in results() if name == scenario))
 
 

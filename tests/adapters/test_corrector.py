@@ -1,11 +1,12 @@
-"""The correction on plain arrays: the method's own hooks on the newest decisions, with shapes that never change."""
+"""The correction on plain arrays: the method's own hooks on the most recent decisions, with constant shapes."""
 
 import jax
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from bisimulator.adapters import Corrector, corrector
+from bisimulator.adapters import Corrector
+from bisimulator.adapters import _compiled_correction as compiled
 from bisimulator.adapters.gymnasium.env import BisimulatorEnv
 from bisimulator.methods.bisimulator import Config
 from bisimulator.methods.hooks import Transitions
@@ -19,13 +20,13 @@ def make(batch=128, config=QUICK, **options):
 
 
 def decisions(number, seed=0):
-    """Accepting is worth less in the second group, at every score."""
+    """Accepting has a lower reward in the second group, at every score."""
     rng = np.random.default_rng(seed)
     obs, action, group = rng.random((number, 1)), rng.integers(2, size=number), rng.integers(2, size=number)
     return obs, action, (action * (1.0 - group)).astype(np.float32), group
 
 
-def test_it_is_the_methods_own_learning():
+def test_it_learns_like_the_method():
     mine = make()
     obs, action, reward, group = decisions(128)
     start = mine.state
@@ -33,16 +34,16 @@ def test_it_is_the_methods_own_learning():
     assert mine.learn()
     rows = np.column_stack([obs, np.eye(2)[group]]).astype(np.float32)
     no = np.zeros(128, bool)
-    batch = Transitions(rows, action, reward, rows, no, no, group, no, rows)
-    key = jax.random.fold_in(jax.random.key(0), 2)  # the first was for the start
-    wanted, _ = jax.jit(mine.method.learn)(key, start, jax.tree.map(lambda x: x[:, None], batch))
-    for a, b in zip(jax.tree.leaves(mine.state), jax.tree.leaves(wanted), strict=True):
+    batch = Transitions(rows, action, no, reward, rows, no, no, group, no, rows)
+    key = jax.random.fold_in(jax.random.key(0), 2)  # the first one initialised the state
+    expected, _ = jax.jit(mine.method.learn)(key, start, jax.tree.map(lambda x: x[:, None], batch))
+    for a, b in zip(jax.tree.leaves(mine.state), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
-    shaped = mine.method.reward(wanted, batch, ())
+    shaped = mine.method.reward(expected, batch, ())
     np.testing.assert_allclose(reward + mine.correction(obs, action, group), shaped, rtol=1e-3, atol=1e-5)
 
 
-def test_it_makes_groups_worth_the_same():
+def test_corrected_rewards_of_groups_become_equal():
     mine = make()
     for seed in range(150):
         mine.record(*decisions(128, seed))
@@ -54,7 +55,7 @@ def test_it_makes_groups_worth_the_same():
     assert mine.describe()["j_rew"] < 0.5
 
 
-def test_nothing_is_corrected_before_there_is_enough_to_learn_from():
+def test_nothing_is_corrected_before_there_is_a_full_batch():
     mine = make()
     obs, action, reward, group = decisions(127)
     mine.record(obs, action, reward, group)
@@ -77,61 +78,63 @@ def test_decisions_about_nobody_are_left_out():
     assert extra[[0, 2, 3, 5]].all()
 
 
-def test_the_newest_decisions_are_kept():
+def test_it_learns_from_the_most_recent_decisions():
     mine = make(batch=4)
     for i in range(7):
         mine.record(np.array([[i / 10]]), [1], [float(i)], [i % 2])
-    assert sorted(mine._reward) == [3, 4, 5, 6]
+    assert sorted(mine._recent.reward) == [3, 4, 5, 6]
     mine.record(np.zeros((9, 1)), np.ones(9), np.arange(10.0, 19), np.zeros(9, int))
-    assert sorted(mine._reward) == [15, 16, 17, 18]
+    assert sorted(mine._recent.reward) == [15, 16, 17, 18]
 
 
-def test_corrections_do_not_depend_on_who_else_is_asked_for_and_little_is_compiled():
+def test_corrections_do_not_depend_on_the_batch_and_little_is_compiled():
     mine = make()
     mine.record(*decisions(128))
     mine.learn()
     obs, action, _, group = decisions(100)
     whole = mine.correction(obs, action, group)
-    compiled = corrector._corrections._cache_size()
+    programs = compiled.corrections._cache_size()
     for number in range(65, 101):
         part = mine.correction(obs[:number], action[:number], group[:number])
         np.testing.assert_allclose(part, whole[:number], rtol=1e-5, atol=1e-6)
-    assert corrector._corrections._cache_size() == compiled
-    learned = corrector._learn._cache_size()
+    assert compiled.corrections._cache_size() == programs
+    programs = compiled.learn._cache_size()
     for number in (1, 50, 300):
         mine.record(*decisions(number))
         mine.learn()
-    assert corrector._learn._cache_size() == learned
+    assert compiled.learn._cache_size() == programs
     assert mine.correction(obs[:0], action[:0], group[:0]).shape == (0,)
 
 
-def test_it_goes_on_from_its_arrays():
+def test_it_continues_from_its_state_dict():
     one, other = make(), make(seed=7)
     one.record(*decisions(150))
     one.learn()
-    other.restore(one.arrays())
+    other.load_state_dict(one.state_dict())
     for mine in (one, other):
         mine.record(*decisions(20, 5))
         mine.learn()
     obs, action, _, group = decisions(10)
     np.testing.assert_array_equal(one.correction(obs, action, group), other.correction(obs, action, group))
     with pytest.raises(ValueError, match="saved for another environment or configuration"):
-        make(batch=64).restore(one.arrays())
+        make(batch=64).load_state_dict(one.state_dict())
     with pytest.raises(ValueError, match="state_000 is missing"):
-        make().restore({})
+        make().load_state_dict({})
 
 
-def test_of_an_environment():
+def test_from_an_environment():
     env = BisimulatorEnv("lending", population=10, horizon=20)
-    mine = Corrector.of(env, alpha=2.0, batch=8, hidden=(4,))
+    mine = Corrector.from_env(env, alpha=2.0, batch=8, hidden=(4,))
     assert (mine.config.alpha, mine.batch, mine.encoding.size) == (2.0, 8, 5)
     np.testing.assert_array_equal(mine.omega, np.ones((2, 2)))
     assert mine.bounds == (0.0, 2.0)
+    assert repr(mine) == "Corrector(groups=2, actions=2, alpha=2, batch=8, recorded=0, updates=0)"
+    assert "<th>j_rew</th><td>0</td>" in mine._repr_html_()
     with pytest.raises(TypeError, match="no parameter 'alhpa'"):
-        Corrector.of(env, alhpa=1)
+        Corrector.from_env(env, alhpa=1)
 
 
-def test_wrong_data_is_named():
+def test_wrong_data():
     mine = make(batch=4)
     obs, action, reward, group = decisions(4)
     with pytest.raises(ValueError, match="group must be below num_groups = 2, got 5"):
@@ -141,5 +144,5 @@ def test_wrong_data_is_named():
     with pytest.raises(ValueError, match="observations must be finite"):
         mine.record(obs * np.nan, action, reward, group)
     mine.record(obs, np.ones(4), [3e38, -3e38, 3e38, -3e38], [0, 1, 0, 1])
-    with pytest.raises(FloatingPointError, match="bring rewards and observations to about 1 in size"):
+    with pytest.raises(FloatingPointError, match="scale rewards and observations to about 1"):
         mine.learn()

@@ -1,4 +1,4 @@
-"""The convention's helpers: groups for environments that have none."""
+"""Helpers of the convention: groups for environments that have none."""
 
 import gymnasium
 import numpy as np
@@ -7,7 +7,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 
 from bisimulator.adapters import WithGroups
-from bisimulator.adapters.group_info import AdjustableEnv, groups_of, offered
+from bisimulator.adapters.group_info import AdjustableEnv, env_attribute, groups_of
 from tests.adapters.applicants import Applicants
 
 
@@ -37,7 +37,7 @@ def with_groups():
     )
 
 
-def test_info_speaks_of_the_person_decided_on():
+def test_info_is_about_the_person_decided_on():
     env = with_groups()
     obs, info = env.reset(seed=0)
     assert info == {"first": True}
@@ -53,33 +53,33 @@ def test_info_speaks_of_the_person_decided_on():
     assert info["own"] == 3
 
 
-def test_what_is_not_asked_for_is_not_there():
+def test_info_has_only_what_is_asked_for():
     env = WithGroups(Counter(), group=lambda obs: 0, num_groups=2)
     env.reset(seed=0)
     assert set(env.step(0)[4]) == {"own", "group"}
 
 
-def test_attributes_are_found_through_wrappers_and_vectors():
+def test_attributes_inside_wrappers_and_vector_environments():
     single = gymnasium.wrappers.TimeLimit(with_groups(), 2)
-    many = VectorWrapper(SyncVectorEnv([with_groups] * 2))
-    assert offered(single, "num_groups") == offered(many, "num_groups") == 2
-    assert offered(single, "other", 7) == offered(many, "other", 7) == 7
+    vector = VectorWrapper(SyncVectorEnv([with_groups] * 2))
+    assert env_attribute(single, "num_groups") == env_attribute(vector, "num_groups") == 2
+    assert env_attribute(single, "other") is env_attribute(vector, "other") is None
 
 
-def test_the_protocol_can_be_asked_for():
+def test_the_protocol_can_be_checked_at_run_time():
     assert isinstance(Applicants(), AdjustableEnv)
     assert not isinstance(with_groups(), AdjustableEnv)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_groups_of_vectors(mode):
-    """Each decision's group once, whatever the autoreset mode; -1 where a step only begins anew."""
+def test_groups_of_vector_environments(mode):
+    """The group of each decision once, whatever the autoreset mode; -1 if a step only resets."""
     envs = SyncVectorEnv(
         [with_groups, lambda: gymnasium.wrappers.TimeLimit(with_groups(), 2)], autoreset_mode=mode
     )
     envs.reset(seed=0)
-    found = np.array([groups_of(envs.step(np.ones(2, int))[4], 2) for _ in range(6)]).T.tolist()
+    groups = np.array([groups_of(envs.step(np.ones(2, int))[4], 2) for _ in range(6)]).T.tolist()
     if mode is AutoresetMode.NEXT_STEP:
-        assert found == [[0, 1, 0, -1, 0, 1], [0, 1, -1, 0, 1, -1]]
+        assert groups == [[0, 1, 0, -1, 0, 1], [0, 1, -1, 0, 1, -1]]
     else:
-        assert found == [[0, 1, 0, 0, 1, 0], [0, 1, 0, 1, 0, 1]]
+        assert groups == [[0, 1, 0, 0, 1, 0], [0, 1, 0, 1, 0, 1]]

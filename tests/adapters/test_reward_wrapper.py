@@ -1,4 +1,4 @@
-"""The wrappers: r + alpha * R_phi, whatever the spaces and the autoreset mode, and every decision recorded once."""
+"""The wrappers: r + alpha * R_phi for any spaces and autoreset mode, and every decision recorded once."""
 
 import gymnasium
 import numpy as np
@@ -18,53 +18,53 @@ from tests.adapters.applicants import Applicants
 OPTIONS = {"batch": 16, "hidden": (4,), "learning_rate": 0.05}
 
 
-def test_one_environment():
+def test_a_single_environment():
     env, plain = BisimulatorRewardWrapper(Applicants(), **OPTIONS), Applicants()
     obs, _ = env.reset(seed=0)
     plain.reset(seed=0)
-    learned = 0
+    corrected = 0
     for t in range(100):
         action = t % 2
         before = obs
         obs, reward, _, _, info = env.step(action)
         original = plain.step(action)[1]
         assert info["original_reward"] == original
-        extra = env.corrector.correction(before[None], [action], [info["group"]])[0]
-        assert reward == pytest.approx(original + extra)
-        learned += extra != 0
+        correction = env.corrector.correction(before[None], [action], [info["group"]])[0]
+        assert reward == pytest.approx(original + correction)
+        corrected += correction != 0
         if t % 16 == 15:
             env.corrector.learn()
-    assert learned == 84
+    assert corrected == 84
     assert env.corrector.recorded == 100
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)
-@pytest.mark.parametrize("ours", [True, False])
-def test_vectors_record_each_decision_once(mode, ours):
-    if ours:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_vector_environments_record_each_decision_once(mode, compiled):
+    if compiled:
         inner = BisimulatorVectorEnv("lending", 3, population=9, horizon=7, autoreset_mode=mode)
     else:
         inner = SyncVectorEnv([lambda: Applicants(horizon=7)] * 3, autoreset_mode=mode)
     envs = BisimulatorVectorRewardWrapper(inner, **OPTIONS)
     obs, _ = envs.reset(seed=0)
-    decided = 0
+    decisions = 0
     for _ in range(20):
         before = obs.copy()
         actions = envs.action_space.sample()
         obs, rewards, terminated, truncated, info = envs.step(actions)
         present = info["_original_reward"]
-        decided += int(present.sum())
-        extra = rewards - info["original_reward"]
-        assert not extra[~present].any()
+        decisions += int(present.sum())
+        correction = rewards - info["original_reward"]
+        assert not correction[~present].any()
         if envs.corrector.updates and present.all() and "group" in info and info["_group"].all():
             np.testing.assert_allclose(
-                extra, envs.corrector.correction(before, actions, info["group"]), atol=1e-6
+                correction, envs.corrector.correction(before, actions, info["group"]), atol=1e-6
             )
         envs.corrector.learn()
         if mode is AutoresetMode.DISABLED and truncated.any():
             obs, _ = envs.reset(options={"reset_mask": terminated | truncated})
-    assert envs.corrector.recorded == decided
-    assert decided == (54 if mode is AutoresetMode.NEXT_STEP else 60)
+    assert envs.corrector.recorded == decisions
+    assert decisions == (54 if mode is AutoresetMode.NEXT_STEP else 60)
     assert envs.corrector.updates > 0
 
 
@@ -77,16 +77,16 @@ class Nested(gymnasium.Wrapper):
         self.observation_space = spaces.Dict({"score": spaces.Box(-9, 9, (1,), np.float32), "rest": free})
         self.action_space = spaces.MultiDiscrete([2, 3])
 
-    def show(self, obs):
+    def nest(self, obs):
         return {"score": obs[:1].clip(-9, 9), "rest": obs[1:]}
 
     def reset(self, **options):
         obs, info = self.env.reset(**options)
-        return self.show(obs), info
+        return self.nest(obs), info
 
     def step(self, action):
         obs, *rest, info = self.env.step(int(action[0]))
-        return self.show(obs), *rest, {"group": info["group"]}
+        return self.nest(obs), *rest, {"group": info["group"]}
 
 
 def test_dict_observations_and_several_decisions_at_once():
@@ -103,7 +103,7 @@ def test_dict_observations_and_several_decisions_at_once():
 
 
 def test_a_correction_can_be_shared():
-    shared = Corrector.of(Applicants(), **OPTIONS)
+    shared = Corrector.from_env(Applicants(), **OPTIONS)
     envs = [BisimulatorRewardWrapper(Applicants(), shared) for _ in range(2)]
     for env in envs:
         env.reset(seed=0)
@@ -111,7 +111,7 @@ def test_a_correction_can_be_shared():
     assert shared.recorded == 2
 
 
-def test_refusals():
+def test_environments_without_groups_or_with_continuous_actions():
     plain = gymnasium.make("CartPole-v1")
     with pytest.raises(ValueError, match="does not say how many groups"):
         BisimulatorRewardWrapper(plain)
@@ -125,6 +125,6 @@ def test_refusals():
     envs.reset(seed=0)
     with pytest.raises(ValueError, match="info has no 'group'"):
         envs.step(np.zeros(1, int))
-    swinging = WithGroups(gymnasium.make("Pendulum-v1"), group=lambda obs: 0, num_groups=2)
+    pendulum = WithGroups(gymnasium.make("Pendulum-v1"), group=lambda obs: 0, num_groups=2)
     with pytest.raises(ValueError, match="continuous decisions are never the same"):
-        BisimulatorRewardWrapper(swinging)
+        BisimulatorRewardWrapper(pendulum)

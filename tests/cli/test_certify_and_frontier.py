@@ -41,16 +41,23 @@ def test_frontier_with_one_s_own_results_and_the_paper_s(runs, tmp_path, capsys)
     assert "3914.3" in shown
     assert "3570.7" in shown
     rows = [line.split()[:2] for line in shown.splitlines()]
-    for row in (["here", "ppo"], ["here", "accept-all"], ["paper", "Max-util"]):
-        assert row in rows
+    assert ["paper", "Max-util"] in rows
+    assert ["here", "ppo"] not in rows  # its settings are others
+    assert "Left out: 2 jobs with other settings of lending." in shown
+    assert cli.main(["frontier", "lending", "--levels", "0.9", "--runs", str(runs), *TINY[-3:]]) == 0
+    shown = capsys.readouterr().out
+    rows = [line.split()[:2] for line in shown.splitlines()]
+    assert ["here", "ppo"] in rows
+    assert ["here", "accept-all"] in rows
+    assert ["paper", "Max-util"] not in rows
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["certify", "nowhere"], ["nowhere holds no finished job", "runs/lending/ppo-"]),
-        (["frontier", "college"], ["lending environments", "'college'"]),
+        (["certify", "nowhere"], ["nowhere holds no finished job", "bisimulator runs list"]),
+        (["frontier", "college"], ["no exact answer for 'college'", "simulate it instead"]),
         (["frontier", "lending", "--levels", "90"], ["[0, 1], got 90", "divide by 100"]),
     ],
 )
@@ -65,8 +72,8 @@ def test_wrong_input_is_explained_with_exit_code_2(arguments, parts, capsys, tmp
 
 def test_what_cannot_be_certified_is_explained(runs, capsys):
     for arguments, part in (
-        ([str(folder(runs, "accept-all"))], "'accept-all', which was not trained"),
-        ([str(folder(runs, "ppo")), "--seed", "7"], "seed 7 was not trained; choose one of 0, 1"),
+        ([str(folder(runs, "accept-all"))], "'accept-all', which is not trained"),
+        ([str(folder(runs, "ppo")), "--seed", "7"], "--seed 7 was not trained; choose one of 0, 1"),
     ):
         assert cli.main(["certify", *arguments]) == 2
         assert part in capsys.readouterr().err

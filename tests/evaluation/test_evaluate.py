@@ -9,7 +9,7 @@ from scipy import stats
 
 import bisimulator
 from bisimulator import evaluation, policies, registry
-from bisimulator.audit.trajectories import follow
+from bisimulator.audit.trajectories import simulate_trajectories
 from bisimulator.core import ANOTHER_BRANCH
 from bisimulator.evaluation import _evaluate
 from bisimulator.jobs.run import run as run_job
@@ -165,7 +165,7 @@ def test_evaluate_jobs_and_the_audit_simulate_the_same_episodes(method, config, 
     rule = registry.lookup("method", method).build(spec.config, env)
     evaluated = bisimulator.evaluate(env, rule, seeds=3, episodes=2)
     job = run_job(spec, tmp_path)
-    followed, _ = follow(env, rule, seeds=3, episodes=2)
+    followed, _ = simulate_trajectories(env, rule, seeds=3, episodes=2)
     assert_same_numbers(job.columns, evaluated.episodes)
     assert_same_numbers(followed.episodes, evaluated.episodes)
     np.testing.assert_array_equal(job.outcome.counts, evaluated.outcome.counts)

@@ -385,3 +385,7 @@ def test_best_at_other_levels(lending):
     gap = frontier(lending, "credit-gap", levels=[3.0])
     assert gap.best_at(2.2) == pytest.approx(3764.04, abs=0.01)
     assert np.isnan(gap.best_at(0.5))
+    with pytest.raises(ValueError, match="level of credit-gap must be one number, got 2 numbers"):
+        gap.best_at([2.2, 2.4])
+    with pytest.raises(ValueError, match=r"level must not be negative \(score points\), got -1"):
+        gap.best_at(-1)

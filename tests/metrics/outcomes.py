@@ -1,4 +1,4 @@
-"""Small outcomes written by hand."""
+"""Small outcomes with given counts."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from bisimulator.core import COUNTS, SCORE_GRID, Outcome
 
 
 def outcome(true_scores, **counts):
-    """Two episodes, the second the first one doubled, so that leading axes are covered."""
+    """Two episodes, the second with doubled counts, so that leading axes are tested."""
     true = np.array(true_scores, np.float32)
     groups, scores = true.shape
     table = np.zeros((groups, len(COUNTS)), np.float32)

@@ -1,4 +1,4 @@
-"""Rates and their gaps against fairlearn's MetricFrame, on the same decisions."""
+"""Rates and their gaps compared with the MetricFrame of fairlearn on the same decisions."""
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ from bisimulator import policies, registry
 from bisimulator.core import Env
 from bisimulator.simulation import episodes as simulate
 
-OURS = {"recall": recall_score, "precision": precision_score, "approval-rate": selection_rate}
+RATES = {"recall": recall_score, "precision": precision_score, "approval-rate": selection_rate}
 CASES = {
     "lending": {"population": 60, "horizon": 300},
     "college": {"population": 60, "horizon": 150, "score_mean": (8, 6, 5), "budget_mean": (4, 3, 2)},
@@ -35,7 +35,7 @@ def decided(request):
     )
     valid = np.asarray(decisions.valid)
     frame = MetricFrame(
-        metrics={**OURS, "applied": count},
+        metrics={**RATES, "applied": count},
         y_true=np.asarray(decisions.qualified)[valid].astype(int),
         y_pred=np.asarray(decisions.action)[valid],
         sensitive_features=np.asarray(decisions.group)[valid],
@@ -43,8 +43,8 @@ def decided(request):
     return outcome, frame
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_every_group_and_the_gap_agree(decided, name):
+@pytest.mark.parametrize("name", RATES)
+def test_rates_of_groups_and_gaps_agree_with_fairlearn(decided, name):
     outcome, frame = decided
     metric = registry.lookup("metric", name)
     np.testing.assert_allclose(metric.by_group(outcome), frame.by_group[name], rtol=1e-6)
@@ -53,6 +53,6 @@ def test_every_group_and_the_gap_agree(decided, name):
     )
 
 
-def test_the_same_decisions_were_counted(decided):
+def test_the_same_decisions_are_counted(decided):
     outcome, frame = decided
     np.testing.assert_array_equal(outcome.count("applied"), frame.by_group["applied"])

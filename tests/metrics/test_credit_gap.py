@@ -1,4 +1,4 @@
-"""The credit gap is SciPy's Wasserstein distance between the groups' scores."""
+"""The credit gap compared with the Wasserstein distance of SciPy."""
 
 from itertools import combinations
 
@@ -45,26 +45,26 @@ def test_observed_scores_on_the_grid_are_exact(pairs):
     np.testing.assert_allclose(pairwise_gaps(np.asarray(observed, float), SCORE_GRID)[0], expected, atol=1e-6)
 
 
-def test_by_hand():
+def test_the_gap_of_three_groups():
     columns = METRIC.columns(outcome([[1, 0, 0], [0, 0, 3], [0, 2, 0]]))
     np.testing.assert_allclose(columns["credit_gap"], 2)
     np.testing.assert_allclose(columns["credit_gap_mean"], (2 + 1 + 1) / 3)
 
 
-def test_one_group_has_no_gap_and_groups_without_people_an_unknown_one():
+def test_the_gap_is_0_for_one_group_and_nan_without_two_groups_of_people():
     np.testing.assert_array_equal(gaps("x", np.ones((4, 1, 3)), 1)["x"], 0)
-    lonely = gaps("x", np.array([[1.0, 2.0], [0.0, 0.0]]), 1)
-    assert np.isnan(lonely["x"])
-    assert np.isnan(lonely["x_mean"])
+    unknown = gaps("x", np.array([[1.0, 2.0], [0.0, 0.0]]), 1)
+    assert np.isnan(unknown["x"])
+    assert np.isnan(unknown["x_mean"])
 
 
-def test_true_and_observed_gap_agree_where_scores_do():
+def test_true_and_observed_gap_are_equal_if_scores_are():
     one = outcome([[1, 0, 2], [0, 2, 1]])
     observed = registry.lookup("metric", "observed-credit-gap").columns(one)
     np.testing.assert_allclose(observed["observed_credit_gap"], METRIC.columns(one)["credit_gap"])
 
 
-def test_it_speaks_of_lending_only():
+def test_the_credit_gap_applies_to_lending_only():
     applies = {
         name for name in registry.names("environment") if METRIC.applies(registry.lookup("environment", name))
     }

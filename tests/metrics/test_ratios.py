@@ -1,4 +1,4 @@
-"""Recall, precision, approval rate and social burden by hand."""
+"""Recall, precision, approval rate and social burden of given counts."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from bisimulator.metrics.ratios import APPROVAL_RATE, PRECISION, RECALL, SOCIAL_
 from tests.metrics.outcomes import outcome
 
 
-def test_recall_is_the_share_of_the_qualified_who_were_accepted():
+def test_recall_is_the_share_of_qualified_applicants_who_were_accepted():
     columns = RECALL.columns(outcome([[1, 1]] * 3, qualified=[4, 8, 0], approved_qualified=[3, 2, 0]))
     np.testing.assert_allclose(columns["recall_g1"], 0.75)
     np.testing.assert_allclose(columns["recall_g2"], 0.25)
@@ -17,21 +17,21 @@ def test_recall_is_the_share_of_the_qualified_who_were_accepted():
     np.testing.assert_allclose(columns["recall_sd"], 0.25)
 
 
-def test_precision_is_the_share_of_the_accepted_who_were_qualified():
+def test_precision_is_the_share_of_accepted_applicants_who_were_qualified():
     columns = PRECISION.columns(outcome([[1, 1]] * 2, approved=[5, 0], approved_qualified=[4, 0]))
     np.testing.assert_allclose(columns["precision_g1"], 0.8)
     assert np.isnan(columns["precision_g2"]).all()
     np.testing.assert_allclose(columns["precision_gap"], 0)
 
 
-def test_approval_rate_is_the_share_of_the_applications_that_were_accepted():
+def test_approval_rate_is_the_share_of_applications_that_were_accepted():
     columns = APPROVAL_RATE.columns(outcome([[1, 1]] * 2, applied=[10, 20], approved=[9, 4]))
     np.testing.assert_allclose(columns["approval_rate_g1"], 0.9)
     np.testing.assert_allclose(columns["approval_rate_g2"], 0.2)
     np.testing.assert_allclose(columns["approval_rate_gap"], 0.7)
 
 
-def test_social_burden_is_the_mean_cost_of_those_who_paid_and_were_admitted():
+def test_social_burden_is_the_mean_cost_of_admitted_applicants_who_paid():
     columns = SOCIAL_BURDEN.columns(outcome([[1, 1]] * 3, burden=[6, 3, 0], burdened=[4, 3, 0]))
     np.testing.assert_allclose(columns["social_burden_g1"], 1.5)
     np.testing.assert_allclose(columns["social_burden_g2"], 1)

@@ -1,4 +1,4 @@
-"""Return by hand."""
+"""Return of given counts."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from bisimulator.metrics.returns import METRIC
 from tests.metrics.outcomes import outcome
 
 
-def test_return_of_the_episode_and_per_person_of_a_group():
+def test_return_of_the_episode_and_per_person_of_each_group():
     columns = METRIC.columns(outcome([[3, 1], [2, 0]], reward=[8, -1]))
     np.testing.assert_allclose(columns["average_return"], [7, 14])
     np.testing.assert_allclose(columns["return_g1"], 2)

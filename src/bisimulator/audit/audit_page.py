@@ -1,20 +1,19 @@
-"""The page of an audit: one file, nothing from the network, no scripts; what comes from outside is escaped."""
+"""The HTML page of an audit: one file that loads nothing and runs no script; names from outside are escaped."""
 
 from __future__ import annotations
 
 import math
 from importlib import resources
-from typing import Any
 
 from bisimulator.audit import words
-from bisimulator.audit._figures import pictures
-from bisimulator.audit.analysis import Audit, Row
+from bisimulator.audit._figures import svg_figures
+from bisimulator.audit.analysis import AuditResult, PolicyRow
 from bisimulator.evaluation.certify import Estimate
 from bisimulator.exact.certificate import HORIZONS, SIGNALS
 from bisimulator.report.report_page import made_with
 from bisimulator.report.text import number
 
-# of each group: what it is called on the page and, shorter, on the terminal
+# column of each group -> its title on the page and, shorter, on the terminal
 GROUP_COLUMNS = {
     "share": ("share of people", "share"),
     "score_start": ("average score at the start", "score"),
@@ -27,7 +26,8 @@ GROUP_COLUMNS = {
 _SHARES = {"share", "approval_rate", "recall", "precision"}
 
 
-def render(found: Audit) -> str:
+def render_audit(result: AuditResult) -> str:
+    """The page, as HTML."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -38,29 +38,29 @@ def render(found: Audit) -> str:
     )
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     return environment.from_string(template).render(
-        name=found.audited.name,
-        what=found.audited.words,
-        people=found.people,
-        findings=words.findings(found),
+        name=result.audited.name,
+        description=result.audited.description,
+        people=result.people,
+        statements=words.summary_statements(result),
         columns=[title for title, _ in GROUP_COLUMNS.values()],
-        groups=group_rows(found),
-        names=found.names,
-        certificate=certificate_rows(found),
-        certificate_words=words.certificate_words(found),
-        policies=[policy_cells(row) for row in (found.row, *found.simple)],
-        frontier_words=words.frontier_words(found),
-        pictures={name: Markup(picture) for name, picture in pictures(found).items()},
-        is_exact=found.is_exact,
-        settings=settings(found),
-        notes=found.notes,
-        assumptions=words.assumptions(found),
+        groups=group_rows(result),
+        names=result.names,
+        certificate=certificate_rows(result),
+        certificate_sentences=words.certificate_sentences(result),
+        policies=[policy_cells(row) for row in (result.row, *result.simple)],
+        frontier_sentences=words.frontier_sentences(),
+        figures={name: Markup(svg) for name, svg in svg_figures(result).items()},
+        is_exact=result.is_exact,
+        settings=settings(result),
+        notes=result.notes,
+        assumptions=words.assumptions(result),
         caveats=words.caveats(),
         made_with=made_with(),
     )
 
 
-def cell(found: Audit, column: str, g: int) -> str:
-    mean, half = (float(values[g]) for values in found.groups[column])
+def cell(result: AuditResult, column: str, g: int) -> str:
+    mean, half = (float(values[g]) for values in result.groups[column])
     if math.isnan(mean):
         return "-"
     if column not in _SHARES:
@@ -68,31 +68,31 @@ def cell(found: Audit, column: str, g: int) -> str:
     return f"{100 * mean:.1f}%" + ("" if math.isnan(half) else f" ± {100 * half:.1f}")
 
 
-def group_rows(found: Audit) -> list[tuple[str, list[str]]]:
+def group_rows(result: AuditResult) -> list[tuple[str, list[str]]]:
     return [
-        (name, [cell(found, column, g) for column in GROUP_COLUMNS]) for g, name in enumerate(found.names)
+        (name, [cell(result, column, g) for column in GROUP_COLUMNS]) for g, name in enumerate(result.names)
     ]
 
 
-def certificate_rows(found: Audit) -> dict[str, list[tuple[str, list[str]]]]:
-    """By horizon: what adds up, and per group, the largest difference, and that of matched people."""
-    if isinstance(found.certificate, Estimate):
+def certificate_rows(result: AuditResult) -> dict[str, list[tuple[str, list[str]]]]:
+    """By horizon: what is summed, its value per group, the largest difference, and that of matched people."""
+    if isinstance(result.certificate, Estimate):
         return {}
     rows: dict[str, list[tuple[str, list[str]]]] = {}
     for horizon in ("episode", "discounted"):
         for signal in ("loans", "repaid", "reward"):
-            view = found.certificate.entries.get((signal, horizon))
-            if view is not None:
+            entry = result.certificate.entries.get((signal, horizon))
+            if entry is not None:
                 cells = [
-                    *(number(float(value)) for value in view.values),
-                    number(view.gap),
-                    number(view.bound),
+                    *(number(float(value)) for value in entry.values),
+                    number(entry.gap),
+                    number(entry.bound),
                 ]
                 rows.setdefault(HORIZONS[horizon], []).append((SIGNALS[signal], cells))
     return rows
 
 
-def policy_cells(row: Row) -> tuple[str, list[str]]:
+def policy_cells(row: PolicyRow) -> tuple[str, list[str]]:
     return row.name, [
         f"{row.earned:,.0f}",
         f"{100 * row.smallest_recall:.1f}%",
@@ -101,11 +101,11 @@ def policy_cells(row: Row) -> tuple[str, list[str]]:
     ]
 
 
-def settings(found: Audit) -> dict[str, Any]:
-    p, (seeds, episodes) = found.env.params, found.episodes
+def settings(result: AuditResult) -> dict[str, str]:
+    env, (seeds, episodes) = result.env, result.episodes
     return {
-        "people in the simulation": f"{p.population:,}",
-        "decisions, one person each": f"{int(p.horizon):,}",
-        "applications of an average person": f"{int(p.horizon) / p.population:g}",
+        "people in the simulation": f"{env.params.population:,}",
+        "decisions, one person each": f"{env.horizon:,}",
+        "applications per person": f"{env.horizon / env.params.population:g}",
         "simulated": f"{seeds} seeds x {episodes} episodes; ± is the half width of the 95% interval over seeds",
     }

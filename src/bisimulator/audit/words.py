@@ -1,186 +1,180 @@
-"""An audit in sentences that need no knowledge of the method."""
+"""An audit in sentences for readers who do not know the method."""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
-from bisimulator.audit.analysis import Audit
+from bisimulator.audit.analysis import AuditResult
 from bisimulator.evaluation.certify import Estimate
 from bisimulator.exact.certificate import CertificateEntry
 from bisimulator.report.certificates import score_names
 
 FOUR_FIFTHS = 0.8  # of the highest acceptance rate: a rule of thumb for adverse impact
-_ALIKE = 0.02  # of a difference: less is no change worth a word
+_SMALL_CHANGE = 0.02  # of a difference; less is no change worth a word
 
-Said = tuple[str, str]  # title, text
-
-
-def findings(found: Audit) -> list[Said]:
-    """The short of it."""
-    across = [_who_is_accepted, _who_is_turned_away, _where_people_end_up] if len(found.names) > 1 else []
-    said = [tell(found) for tell in (*across, _what_it_earns, _what_could_be_had, _what_it_looks_at)]
-    return [each for each in said if each is not None]
+Statement: TypeAlias = tuple[str, str]  # title, text
 
 
-def _who_is_accepted(found: Audit) -> Said | None:
-    names, (rate, _) = found.names, found.groups["approval_rate"]
+def summary_statements(result: AuditResult) -> list[Statement]:
+    """The summary at the top of the page."""
+    between_groups = (
+        [_who_is_accepted, _who_is_rejected, _where_scores_end] if len(result.names) > 1 else []
+    )
+    statements = [
+        write(result) for write in (*between_groups, _what_it_earns, _what_is_possible, _use_of_group)
+    ]
+    return [statement for statement in statements if statement is not None]
+
+
+def _who_is_accepted(result: AuditResult) -> Statement | None:
+    names, (rate, _) = result.names, result.groups["approval_rate"]
     if np.isnan(rate).any():
         return None
-    most, least = int(rate.argmax()), int(rate.argmin())
+    highest, lowest = int(rate.argmax()), int(rate.argmin())
     title = "Who is accepted"
-    if rate[most] == 0:
+    if rate[highest] == 0:
         return title, "Nobody is accepted."
-    ratio = rate[least] / rate[most]
+    ratio = rate[lowest] / rate[highest]
     verdict = "not below" if ratio >= FOUR_FIFTHS else "below"
     return title, (
-        f"{_percent(rate[most])} of applications are accepted in group {names[most]} and {_percent(rate[least])} "
-        "in group "
-        f"{names[least]}. The lower rate is {ratio:.2f} of the higher, {verdict} the .80 of the four-fifths rule "
-        "of thumb."
+        f"{_percent(rate[highest])} of applications are accepted in group {names[highest]} and "
+        f"{_percent(rate[lowest])} in group {names[lowest]}. The lower rate is {ratio:.2f} of the higher, {verdict} the "
+        ".80 of the four-fifths rule of thumb."
     )
 
 
-def _who_is_turned_away(found: Audit) -> Said | None:
-    names, (recall, _) = found.names, found.groups["recall"]
+def _who_is_rejected(result: AuditResult) -> Statement | None:
+    names, (recall, _) = result.names, result.groups["recall"]
     if not np.isfinite(recall).any():
         return None
-    most, least = int(np.nanargmax(recall)), int(np.nanargmin(recall))
-    return "Who is turned away although they would repay", (
-        f"Of the applications of people who would repay, {_percent(1 - recall[least])} are rejected in group "
-        f"{names[least]}, "
-        f"against {_percent(1 - recall[most])} in group {names[most]}."
+    highest, lowest = int(np.nanargmax(recall)), int(np.nanargmin(recall))
+    return "Who is rejected although they would repay", (
+        f"Of the applications of people who would repay, {_percent(1 - recall[lowest])} are rejected in group "
+        f"{names[lowest]}, against {_percent(1 - recall[highest])} in group {names[highest]}."
     )
 
 
-def _where_people_end_up(found: Audit) -> Said:
-    (start, _), (end, _) = found.groups["score_start"], found.groups["score_end"]
+def _where_scores_end(result: AuditResult) -> Statement:
+    (start, _), (end, _) = result.groups["score_start"], result.groups["score_end"]
     before, after = float(np.ptp(start)), float(np.ptp(end))
-    way = "about as far apart as they began"
-    if abs(after - before) > _ALIKE * max(before, 1e-9):
-        way = "further apart than they began" if after > before else "closer together than they began"
-    moves = ", ".join(f"{n} from {a:.4g} to {b:.4g}" for n, a, b in zip(found.names, start, end, strict=True))
+    change = "about as far apart as they began"
+    if abs(after - before) > _SMALL_CHANGE * max(before, 1e-9):
+        change = "further apart than they began" if after > before else "closer together than they began"
+    moves = ", ".join(f"{n} from {a:.4g} to {b:.4g}" for n, a, b in zip(result.names, start, end, strict=True))
     return "Where people end up", (
-        f"The groups end {way}: the largest difference between two groups' average scores is {before:.3g} at the "
-        "start and "
-        f"{after:.3g} at the end ({moves})."
+        f"The groups end {change}: the largest difference between two groups' average scores is {before:.3g} at the "
+        f"start and {after:.3g} at the end ({moves})."
     )
 
 
-def _what_it_earns(found: Audit) -> Said:
-    chain, earned, regret = found.chain, found.earned, found.regret
+def _what_it_earns(result: AuditResult) -> Statement:
+    chain, earned, regret = result.chain, result.earned, result.regret
     bound = earned + regret
     share = f", or {_percent(regret / bound)}" if bound > 0 else ""
     return "What it earns", (
         f"{earned:,.0f} over the whole time, where a repaid loan counts {chain.reward_repaid:g} and a default "
-        f"{chain.reward_default:g}. No policy that accepts as large a share of every group's repayers can earn "
-        "more than "
+        f"{chain.reward_default:g}. No policy that accepts as large a share of every group's repayers can earn more than "
         f"{bound:,.0f}; this one stays {regret:,.0f} below{share}."
     )
 
 
-def _what_could_be_had(found: Audit) -> Said | None:
-    now, could = found.row.smallest_recall, found.fairest_at_this_return
-    if not could > now + 0.005:
+def _what_is_possible(result: AuditResult) -> Statement | None:
+    now, possible = result.row.smallest_recall, result.fairest_at_this_return
+    if not possible > now + 0.005:
         return None
-    return "What could be had without earning less", (
-        f"Some policy earns no less and accepts at least {_percent(could)} of the repayers of every group; here "
-        "the group "
-        f"that fares worst has {_percent(now)}. It may decide differently at equal scores and change over time."
+    return "What is possible without earning less", (
+        f"Some policy earns no less and accepts at least {_percent(possible)} of the repayers of every group; here the "
+        f"worst-off group has {_percent(now)}. It may decide differently at equal scores and change over time."
     )
 
 
-def _what_it_looks_at(found: Audit) -> Said | None:
-    if not found.looks_at_group:
+def _use_of_group(result: AuditResult) -> Statement | None:
+    if not result.looks_at_group:
         return None
     return "What it looks at", (
-        "The policy treats people of equal scores differently by group. In many places a lender may not do that, "
-        "whatever it "
-        "leads to; in the United States the Equal Credit Opportunity Act forbids it for race, sex, age and more."
+        "The policy treats people with equal scores differently by group. In many places a lender may not do that, "
+        "whatever the outcome; in the United States the Equal Credit Opportunity Act forbids it for race, sex, age and "
+        "more."
     )
 
 
-def certificate_words(found: Audit) -> list[str]:
+def certificate_sentences(result: AuditResult) -> list[str]:
     """What the certificate proves."""
-    if isinstance(found.certificate, Estimate):
+    if isinstance(result.certificate, Estimate):
+        estimate = result.certificate
+        g, h = (result.names[group] for group in estimate.groups)
+        low, high = estimate.interval
         return [
-            "There is no proof for this policy, only an estimate from the simulation. "
-            + found.certificate.reason,
-            f"The lender's result per person differs most between group {found.names[found.certificate.groups[0]]} and "
-            f"group {found.names[found.certificate.groups[1]]}: by {found.certificate.gap:.3g}, 95% interval "
-            f"{found.certificate.interval[0]:.3g} to {found.certificate.interval[1]:.3g}.",
+            f"There is no proof for this policy, only an estimate from the simulation. {estimate.reason}",
+            f"The lender's result per person differs most between group {g} and group {h}: by {estimate.gap:.3g}, 95% "
+            f"interval {low:.3g} to {high:.3g}.",
         ]
-    view = found.certificate.entry("loans", "episode")
-    if len(view.values) == 1:
-        return [view.explanation]
-    g, h = view.groups
+    entry = result.certificate.entry("loans", "episode")
+    if len(entry.values) == 1:
+        return [entry.explanation]
+    g, h = entry.groups
     return [
-        "These figures are computed, not simulated: they hold exactly for these people under the rules at the end "
+        "These figures are computed, not simulated: they hold exactly for these people under the assumptions at the end "
         "of the page.",
-        f"A person of group {found.names[g]} can expect {view.values[g]:.2f} loans over the whole time, one of group "
-        f"{found.names[h]} {view.values[h]:.2f}: {view.gap:.2f} "
-        f"{'fewer' if view.values[h] < view.values[g] else 'more'}.",
-        *_bound_words(found, view),
+        f"A person of group {result.names[g]} can expect {entry.values[g]:.2f} loans over the whole time, one of group "
+        f"{result.names[h]} {entry.values[h]:.2f}: {entry.gap:.2f} "
+        f"{'fewer' if entry.values[h] < entry.values[g] else 'more'}.",
+        *_bound_sentences(result, entry),
     ]
 
 
-def _bound_words(found: Audit, view: CertificateEntry) -> list[str]:
-    if np.isnan(view.bound):
-        return [view.explanation]
-    g, h = (found.names[group] for group in view.groups)
-    said = [
-        f"Averages can hide differences that cancel. Match the people of group {g} and group {h} at the start as "
-        "well as "
-        f"possible and follow every pair: the numbers of loans of the two differ by {view.bound:.2f} on average."
+def _bound_sentences(result: AuditResult, entry: CertificateEntry) -> list[str]:
+    if np.isnan(entry.bound):
+        return [entry.explanation]
+    g, h = (result.names[group] for group in entry.groups)
+    sentences = [
+        f"Averages can hide differences that cancel. Match the people of group {g} and group {h} at the start as well as "
+        f"possible and follow every pair: the numbers of loans of the two differ by {entry.bound:.2f} on average."
     ]
-    if view.slack > 0.01 * view.bound:
-        said.append(
-            f"The groups' averages show {view.gap:.2f} of that. The rest cancels: {view.over_time:.2f} between "
-            "better and worse "
-            f"times of the same pair, {view.between_people:.2f} between pairs that favour the one group and pairs that "
-            "favour the other."
+    if entry.slack > 0.01 * entry.bound:
+        sentences.append(
+            f"The groups' averages show {entry.gap:.2f} of that. The rest cancels: {entry.over_time:.2f} between better "
+            f"and worse times of the same pair, {entry.between_people:.2f} between pairs that favour one group and pairs "
+            "that favour the other."
         )
     else:
-        said.append("The groups' averages show all of it: nothing is hidden by cancelling.")
-    if view.worst_pair is not None and view.worst_distance > 0:
-        one, other = (score_names(found.env)[score] for score in view.worst_pair)
-        said.append(
-            f"Of those matched, a person of group {g} with score {one} and one of group {h} with score {other} "
-            "differ most: "
-            f"by {view.worst_distance:.2f} loans."
+        sentences.append("The groups' averages show all of it: nothing cancels.")
+    if entry.worst_pair is not None and entry.worst_distance > 0:
+        one, other = (score_names(result.env)[score] for score in entry.worst_pair)
+        sentences.append(
+            f"Of those matched, a person of group {g} with score {one} and one of group {h} with score {other} differ "
+            f"most: by {entry.worst_distance:.2f} loans."
         )
-    return said
+    return sentences
 
 
-def frontier_words(found: Audit) -> list[str]:
-    """How to read the picture of the frontier."""
+def frontier_sentences() -> list[str]:
+    """How to read the figure of the frontier."""
     return [
-        "Across: the share of repayers that is accepted in the group that fares worst. Up: what the policy earns. "
-        "The black "
-        "line is the most that any policy can earn at that level, proven; nothing lies above it. The dashed line "
-        "is the most "
-        "found for policies that look at score and group only.",
-        "A lender pays for fairness only along the line. Below it, a policy gives up money, fairness or both for "
-        "nothing.",
+        "Horizontal axis: the share of repayers that is accepted in the worst-off group. Vertical axis: what the policy "
+        "earns. The solid line is the provable optimum at each level; nothing lies above it. The dashed line is the best "
+        "found among policies that look at score and group only.",
+        "Fairness costs a lender something only along the line. A policy below it could earn more, be fairer, or both.",
     ]
 
 
-def assumptions(found: Audit) -> list[str]:
-    """What the simulated world takes for granted."""
-    chain, edges = found.chain, found.env.params.score_edges
+def assumptions(result: AuditResult) -> list[str]:
+    """What the simulation assumes."""
+    chain, edges = result.chain, result.env.params.score_edges
     unit = " bins" if edges else ""
-    said = [
+    sentences = [
         "Whether somebody repays depends on the group and on the score at that time"
         + (", and on a hidden trait of the person" if chain.has_hidden_type else "")
-        + ", by rates that stay as they were in the data for all times.",
-        f"A repaid loan raises the score by {chain.score_up}{unit}, a default lowers it by "
-        f"{chain.score_down}{unit}, the same for "
-        "everybody; a rejection leaves it as it is. Scores stay within their range.",
-        "Everybody applies equally often, whatever happened before; nobody comes or goes; all loans are alike.",
+        + ". The rates stay as they were in the data.",
+        f"A repaid loan raises the score by {chain.score_up}{unit}, a default lowers it by {chain.score_down}{unit}, the "
+        "same for everybody; a rejection leaves it as it is. Scores stay within their range.",
+        "Everybody applies equally often, whatever happened before; nobody joins or leaves; all loans are alike.",
         f"A repaid loan is worth {chain.reward_repaid:g} to the lender and a default {chain.reward_default:g}.",
-        "Rates of repayment come from people who had loans. Those who were never given one may repay better or "
-        "worse, and "
+        "Repayment rates come from people who had loans. Those who were never given one may repay better or worse, and "
         "what counts as a default may have been recorded differently for different groups.",
-        "Who of the rejected would have repaid is known in a simulation and nowhere else.",
+        "Who of the rejected would have repaid is known only in a simulation.",
     ]
     if edges:
         widths = np.diff(edges)
@@ -189,19 +183,18 @@ def assumptions(found: Audit) -> list[str]:
             if np.ptp(widths) < 1e-6 * widths.max()
             else f"{widths.min():g} to {widths.max():g}"
         )
-        said.insert(
+        sentences.insert(
             0, f"Scores are put in {len(widths)} bins of {size} points; within a bin all people are alike."
         )
-    return said
+    return sentences
 
 
 def caveats() -> list[str]:
     return [
-        "This is a simulated world made from figures, not a forecast for any person or lender.",
-        "Equal figures are not fairness, and unequal ones not proof of discrimination. The four-fifths rule comes "
-        "from United "
-        "States guidelines on employment; it is a rule of thumb, not a legal test of lending.",
-        "The page does not say what the law asks for. It shows what a policy would lead to if the assumptions held.",
+        "This is a simulation based on data, not a forecast for any person or lender.",
+        "Equal figures are not fairness, and unequal ones are no proof of discrimination. The four-fifths rule comes from "
+        "United States guidelines on employment; it is a rule of thumb, not a legal test of lending.",
+        "The page does not say what the law requires. It shows what a policy would lead to if the assumptions held.",
     ]
 
 

@@ -41,7 +41,7 @@ def audit(
     """
     from bisimulator.audit.analysis import audit as look
     from bisimulator.audit.audited_policy import read_policy
-    from bisimulator.audit.terminal import show_audit
+    from bisimulator.audit.audit_output import print_audit, write_audit
     from bisimulator.core import make
 
     if population is not None and scenario is not None:

@@ -26,7 +26,13 @@ def population(
       settings: further parameters of lending to keep with them, such as reward_default=-4.
       out: file of the settings, such as people.json.
     """
-    from bisimulator.report.population_tables import show_population
+    from bisimulator import files
+    from bisimulator.report.population_tables import print_population
 
-    found = people.read(path)
-    show_population(found, people.moves(found) | parse_settings(settings), out, make_console())
+    read, console = people.read(path), make_console()
+    parameters = people.moves(read) | parse_settings(settings)
+    print_population(read, parameters, console)
+    if out is not None:
+        files.write_json(out, read.params(**parameters))
+        usage = f"bisimulator compare lending --set @{out}"
+        console.print(f"Written: {out}. Use it as: {usage}", soft_wrap=True, markup=False)

@@ -30,7 +30,7 @@ def reproduce(
     from bisimulator.jobs.paper import paper_jobs
     from bisimulator.report.progress import print_json
     from bisimulator.report.reproduction import reproduction_sentence
-    from bisimulator.report.verdicts import compare, score
+    from bisimulator.report.verdicts import compare_with_paper, count_verdicts
     from bisimulator.report.write import write_report
 
     console = make_console()
@@ -41,7 +41,7 @@ def reproduce(
     if finished.results:
         written = write_report(finished.results, jobs.out)
         if jobs.json:
-            s = score(compare(finished.results))
+            s = count_verdicts(compare_with_paper(finished.results))
             counts = {"matched": s.matched, "beaten": s.beaten, "missed": s.missed}
             print_json(console, {"event": "report", "files": [str(path) for path in written], **counts})
         else:

@@ -12,7 +12,7 @@ ANOTHER_BRANCH = 2**31 - 1
 
 def uniform(bits: UInt32[Array, "..."]) -> Float[Array, "..."]:
     """Random bits as numbers in [0, 1)."""
-    return (bits >> 8).astype(jnp.float32) * jnp.float32(2**-24)
+    return jnp.asarray((bits >> 8).astype(jnp.float32) * jnp.float32(2**-24))
 
 
 def random_words(key: Key[Array, ""], number: int) -> UInt32[Array, "K"]:

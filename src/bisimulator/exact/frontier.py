@@ -246,9 +246,8 @@ def _check_levels(name: str, levels: ArrayLike, criterion: type[Criterion]) -> F
 def _check_range(name: str, values: Values, criterion: type[Criterion]) -> Values:
     if (values < 0).any() or (values > criterion.max_level).any():
         wrong = values[(values < 0) | (values > criterion.max_level)].flat[0]
+        what = f"({criterion.level_meaning}), got {wrong:g}"
         if criterion.max_level == 1:
-            rule = f"in [0, 1], got {wrong:g}; did you pass percentages? divide by 100"
-        else:
-            rule = f"that must not be negative, got {wrong:g}; pass a number >= 0"
-        raise ValueError(f"{name} are {criterion.level_meaning} {rule}")
+            raise ValueError(f"{name} must lie in [0, 1] {what}; did you pass percentages? divide by 100")
+        raise ValueError(f"{name} must not be negative {what}; pass a number such as 2.5")
     return values

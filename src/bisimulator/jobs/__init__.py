@@ -1,1 +1,1 @@
-"""Jobs: what to train and evaluate, where it is kept, and how it is run and resumed."""
+"""Jobs: what to train and evaluate, where it is stored, and how it is run and resumed."""

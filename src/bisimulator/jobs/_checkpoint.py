@@ -1,4 +1,4 @@
-"""All that a stopped job needs to go on as if nothing had happened, in one file."""
+"""Everything that a stopped job needs to resume as if nothing had happened, in one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process a job: a lock that the operating system releases even when its holder is killed."""
+"""One process per job: a lock that the operating system releases even if its holder is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store holds: finished jobs, stopped ones, those at work, and what can go. Looking changes nothing."""
+"""What a folder of jobs holds: finished, stopped and running ones, and what can be removed. Reading changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning curves: what evaluations during a training found."""
+"""Learning curves: evaluations during a training, and the solver's diagnostics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIAGNOSTIC = "solver/"  # how the names of the solver's own diagnostics begin, a
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """One point an evaluation; the last one is the end of the training."""
+    """One point per evaluation; the last one is at the end of the training."""
 
     steps: np.ndarray  # (P,) environment steps of each seed so far
     values: dict[str, np.ndarray]  # metric -> (P, S), the mean over a seed's evaluation episodes

@@ -1,4 +1,4 @@
-"""Runs a job to its end, or takes up where it stopped, and keeps what it found (see `store`)."""
+"""Runs a job to its end, or resumes it, and stores its result."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ OnProgress = Callable[[Progress], None]
 
 
 def use_compilation_cache() -> None:
-    """Keep compiled programs between starts, so that the second one does not compile again."""
+    """Cache compiled programs on disk, so that a second start does not compile again."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = os.environ.get("BISIMULATOR_CACHE") or str(Path(base) / "bisimulator")
     jax.config.update("jax_compilation_cache_dir", folder)
@@ -68,15 +68,15 @@ def run(
     *,
     patience: float = math.inf,
 ) -> Result:
-    """The job's result, from its folder where it is finished.
+    """The job's result; loaded if it is finished.
 
-    Where another process is at it, its result is waited for; after `patience` seconds `Busy` is raised.
+    If another process works on it, its result is waited for; after `patience` seconds `Busy` is raised.
     """
     folder = out / spec.name
     finished = load(folder, spec)
     if finished is not None:
         return finished
-    spec.make_env()  # wrong settings leave no folder behind
+    spec.make_env()  # wrong settings leave no folder
     use_compilation_cache()
     try:
         with only_one(folder, patience=0):

@@ -1,7 +1,7 @@
-"""What is kept of a job, one folder each.
+"""What is stored of a job, one folder each.
 
-config.json, checkpoint.npz while it trains, weights.npz, learned.npz (omega and the like), outcome.npz (what every
-metric is computed from), episodes.csv, curves.npz, timing.json, and last of all `done`.
+config.json, checkpoint.npz during training, weights.npz, learned.npz (omega and the like), outcome.npz (from which every
+metric is computed), episodes.csv, curves.npz, timing.json, and last of all `done`.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def save(result: Result, folder: Path) -> None:
 
 
 def load(folder: Path, spec: Spec | None = None) -> Result | None:
-    """A finished job's result; None where it is not finished, a file is damaged, or another version made it.
+    """A finished job's result; None if it is not finished, a file is damaged, or another version made it.
 
-    `spec`: what it must be the result of; where it is not given, what its configuration says.
+    `spec`: what it must be the result of; by default what its stored configuration says.
     """
     if not (folder / DONE).exists():
         return None

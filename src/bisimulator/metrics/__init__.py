@@ -1,4 +1,4 @@
-"""Metrics: numbers per group from an episode's `Outcome`, then numbers over all groups."""
+"""Metrics: numbers per group from the `Outcome` of an episode, and numbers over all groups."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ __all__ = ["column", "registered_metrics"]
 
 
 def registered_metrics() -> list[Metric]:
-    """All metrics, in the order of the registry."""
+    """All registered metrics, in order of registration."""
     return [registry.lookup("metric", name) for name in registry.names("metric")]
 
 
 def column(name: str) -> Column:
-    """How the column `name` of an evaluation is presented, as the metric that computes it declares."""
+    """Title, direction and bounds of a column of an evaluation, as its metric declares them.
+
+    Raises:
+        KeyError: if no registered metric has the column.
+
+    Example:
+        >>> column("recall_gap").direction
+        'lower'
+    """
     for metric in registered_metrics():
-        found = metric.column(name)
-        if found is not None:
-            return found
+        declared = metric.column(name)
+        if declared is not None:
+            return declared
     raise KeyError(f"no metric has a column {name!r}")

@@ -1,4 +1,4 @@
-"""Approvals: how many loans or admissions each group got in the episode (over time: `Outcome.approvals`)."""
+"""Approvals: number of loans or admissions per group in an episode (`Outcome.approvals` has them over time)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _COLUMN = Column("approvals", "", (0.0, None))
 
 
 def by_group(outcome: Outcome) -> Values:
-    """Accepted applications over the whole episode. 0: the group got nothing."""
+    """Accepted applications in the whole episode."""
     return count(outcome, "approved")
 
 

@@ -1,29 +1,30 @@
-"""Credit gap: how far apart the groups' credit scores are at the end of the episode, true and as observed."""
+"""Credit gap: the distance between credit scores of groups at the end of an episode, true and observed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Array, Float
 
 from bisimulator.core import SCORE_GRID, Column, Metric, Outcome, Values
 from bisimulator.metrics._over_groups import ratio
 
 
 def pairwise_gaps(people: Values, points_per_score: int) -> Values:
-    """Kantorovich distances (..., pairs) between groups' distributions over a grid of scores, in score points.
+    """Kantorovich distances (..., pairs) between score distributions of groups on a grid, in score points.
 
-    On a line it is the area between the distribution functions.
+    On a line, this distance is the area between the distribution functions.
     """
     cdf = ratio(people, people.sum(-1, keepdims=True)).cumsum(-1)[..., :-1]
     first, second = np.triu_indices(people.shape[-2], k=1)
-    return np.abs(cdf[..., first, :] - cdf[..., second, :]).sum(-1) / points_per_score
+    gaps: Values = np.abs(cdf[..., first, :] - cdf[..., second, :]).sum(-1) / points_per_score
+    return gaps
 
 
 def gaps(name: str, people: Values, points_per_score: int) -> dict[str, Values]:
-    """The largest gap over pairs of groups, and the mean. 0: the groups' scores are distributed alike.
-
-    NaN: no two groups have anybody in them.
+    """The largest and the mean gap over pairs of groups: 0 if all distributions are equal, NaN if fewer than two
+    groups have people.
     """
     pairs = pairwise_gaps(people, points_per_score)
     if pairs.shape[-1] == 0:
@@ -35,7 +36,11 @@ def gaps(name: str, people: Values, points_per_score: int) -> dict[str, Values]:
 
 
 def _metric(
-    name: str, title: str, summary: str, people: Callable[[Outcome], object], points_per_score: int
+    name: str,
+    title: str,
+    summary: str,
+    people: Callable[[Outcome], Float[Array, "... G B"]],
+    points_per_score: int,
 ) -> Metric:
     return Metric(
         name=name,
@@ -54,7 +59,7 @@ def _metric(
 METRIC = _metric(
     "credit_gap",
     "credit gap",
-    "Distance between the groups' final credit scores, in score points",
+    "Distance between final credit scores of groups, in score points",
     lambda outcome: outcome.true_scores,
     1,
 )

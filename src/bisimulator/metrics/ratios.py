@@ -1,4 +1,4 @@
-"""Shares per group: recall, precision, approval rate, and the social burden of the admitted."""
+"""Ratios per group: recall, precision, approval rate, and the social burden of admitted people."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def _metric(
     whole: str,
     *,
     short: str = "",
-    top: float | None = 1.0,
+    max: float | None = 1.0,
     applies: Callable[[Scenario], bool] = lambda scenario: True,
 ) -> Metric:
-    """The metric `part / whole` over the whole episode; NaN for a group with nothing to divide by."""
-    column = Column(title, direction, (0.0, top), short)
+    """The metric `part / whole` over the whole episode; NaN for a group whose `whole` is 0."""
+    column = Column(title, direction, (0.0, max), short)
 
     def by_group(outcome: Outcome) -> Values:
         return ratio(count(outcome, part), count(outcome, whole))
@@ -37,11 +37,11 @@ def _metric(
     )
 
 
-# tp / (tp + fn), equality of opportunity. 0: nobody qualified was accepted; NaN: nobody was qualified.
+# tp / (tp + fn), equality of opportunity. 0: no qualified person was accepted; NaN: nobody was qualified.
 RECALL = _metric(
     "recall",
     "recall",
-    "Share of the qualified who were accepted",
+    "Share of qualified applicants who were accepted",
     "higher",
     "approved_qualified",
     "qualified",
@@ -50,7 +50,7 @@ RECALL = _metric(
 PRECISION = _metric(
     "precision",
     "precision",
-    "Share of the accepted who were qualified",
+    "Share of accepted applicants who were qualified",
     "higher",
     "approved_qualified",
     "approved",
@@ -59,21 +59,21 @@ PRECISION = _metric(
 APPROVAL_RATE = _metric(
     "approval_rate",
     "approval rate",
-    "Share of the applications that were accepted",
+    "Share of applications that were accepted",
     "",
     "approved",
     "applied",
 )
-# Milli et al. (2019): mean cost paid so far by the admitted applicants who paid anything; NaN: nobody did. Group 1
-# agrees with the paper's table; for group 2 no reading that was tried gives the published number.
+# Milli et al. (2019): mean cost paid so far by admitted applicants who paid anything; NaN: nobody did. Group 1 agrees
+# with the paper's table; for group 2 no interpretation that was tried gives the published number.
 SOCIAL_BURDEN = _metric(
     "social_burden",
     "social burden",
-    "Mean cost paid by the admitted who paid anything",
+    "Mean cost paid by admitted applicants who paid anything",
     "lower",
     "burden",
     "burdened",
     short="burden",
-    top=None,
+    max=None,
     applies=lambda scenario: scenario.applicants_pay,
 )

@@ -1,21 +1,20 @@
-"""Return: what the decision maker earned, and how much of it each person of a group brought (demographic parity)."""
+"""Return: what the decision maker earned, in total and per person of each group (demographic parity)."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from bisimulator.core import Column, Metric, Outcome, Values
 from bisimulator.metrics._over_groups import count, gap, ratio
 
 
 def by_group(outcome: Outcome) -> Values:
-    """Undiscounted reward from the group's applications, per person of the group (J(g) of definition 4).
-
-    0: the group's people neither gained nor cost anything.
-    """
-    return ratio(count(outcome, "reward"), outcome.people.__array__().astype(float))
+    """Undiscounted reward from applications of the group, per person of the group; J(g) of definition 4."""
+    return ratio(count(outcome, "reward"), np.asarray(outcome.people, np.float64))
 
 
 def overall(outcome: Outcome) -> dict[str, Values]:
-    """The episode's return, and the demographic-parity gap: the largest difference of J(g). 0: groups alike."""
+    """The return of the episode, and the demographic-parity gap: the largest difference of J(g)."""
     return {"average_return": count(outcome, "reward").sum(-1), "parity_gap": gap(by_group(outcome))}
 
 

@@ -18,6 +18,7 @@ from bisimulator.core import Act, Decisions, Env, Params, Scenario, State
 from bisimulator.errors import check_int
 from bisimulator.policies.fixed import Table
 from bisimulator.policies.policy import DependsOn, Policy
+from bisimulator.simulation.episodes import Carry
 
 
 class Counts(eqx.Module):
@@ -89,7 +90,7 @@ def episode_with_fits(
         fit = policy.fit(seen_counts(memory), *params.accept_rewards)
         return jnp.where(memory.accepted.sum() > 0, fit, 1.0)
 
-    def decide(table: Float[Array, "G C"], carry: tuple, t: Int[Array, ""]) -> tuple[tuple, Decisions]:
+    def decide(table: Float[Array, "G C"], carry: Carry, t: Int[Array, ""]) -> tuple[Carry, Decisions]:
         state, obs, valid = carry
         act = Table(table).bind(Env("", scenario, params))
         action = act(jax.random.fold_in(k_act, t), obs)
@@ -99,7 +100,9 @@ def episode_with_fits(
         )
         return (state, step.obs, valid & ~step.terminated), now
 
-    def stretch(carry: tuple, times: Int[Array, "K"]) -> tuple[tuple, Decisions]:
+    def stretch(
+        carry: tuple[Carry, Memory], times: Int[Array, "K"]
+    ) -> tuple[tuple[Carry, Memory], Decisions]:
         place, memory = carry
         table = fitted(memory, place[0])
         place, decisions = jax.lax.scan(lambda c, t: decide(table, c, t), place, times)
@@ -119,24 +122,24 @@ def episode_with_fits(
 
 def population_counts(scenario: Scenario, state: State, params: Params) -> Counts:
     """Everybody as they stand, with their true chances."""
-    people_now = scenario.snapshot(state)
-    seen = jnp.round(people_now.observed_score).astype(jnp.int32)
+    everybody = scenario.snapshot(state)
+    seen = jnp.round(everybody.observed_score).astype(jnp.int32)
     empty = jnp.zeros((params.num_groups, params.num_scores))
-    chance = params.qualified_probs[people_now.group, people_now.true_score.astype(jnp.int32)]
-    people = empty.at[people_now.group, seen].add(1.0)
-    qualified = empty.at[people_now.group, seen].add(chance)
+    chance = params.qualified_probs[everybody.group, everybody.true_score.astype(jnp.int32)]
+    people = empty.at[everybody.group, seen].add(1.0)
+    qualified = empty.at[everybody.group, seen].add(chance)
     return Counts(people, jnp.where(people > 0, qualified / jnp.maximum(people, 1.0), params.qualified_probs))
 
 
 def cohort_counts(scenario: Scenario, key: Key[Array, ""], params: Params) -> Counts:
     """Records of another population: true scores, and for each person one drawn outcome."""
     k_people, k_outcome = jax.random.split(key)
-    people_now = scenario.snapshot(scenario.reset(k_people, params))
-    score = people_now.true_score.astype(jnp.int32)
-    succeeded = jax.random.bernoulli(k_outcome, params.qualified_probs[people_now.group, score])
+    everybody = scenario.snapshot(scenario.reset(k_people, params))
+    score = everybody.true_score.astype(jnp.int32)
+    succeeded = jax.random.bernoulli(k_outcome, params.qualified_probs[everybody.group, score])
     empty = jnp.zeros((params.num_groups, params.num_scores))
-    people = empty.at[people_now.group, score].add(1.0)
-    qualified = empty.at[people_now.group, score].add(succeeded.astype(jnp.float32))
+    people = empty.at[everybody.group, score].add(1.0)
+    qualified = empty.at[everybody.group, score].add(succeeded.astype(jnp.float32))
     return Counts(people, qualified / jnp.maximum(people, 1.0))
 
 

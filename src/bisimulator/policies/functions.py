@@ -64,7 +64,8 @@ class Function(Policy):
             return actions.astype(np.int32).reshape(obs.shape[:-1])
 
         shape = jax.ShapeDtypeStruct(obs.shape[:-1], jnp.int32)
-        return jax.pure_callback(call, shape, obs, vmap_method="expand_dims")
+        actions: Int[Array, "..."] = jax.pure_callback(call, shape, obs, vmap_method="expand_dims")
+        return actions
 
 
 def _check_actions(actions: object, expected: tuple[int, ...]) -> None:

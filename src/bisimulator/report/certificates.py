@@ -46,7 +46,9 @@ def score_names(env: Env) -> list[str]:
 def certificate_table(certificate: Certificate, title: str, groups: Sequence[str]) -> Table:
     """One row per signal and horizon: the expected sum per person of each group, the gap and its bound."""
     numbers = [*group_columns("group", groups), "gap", "bound", "slack"]
-    table = plain_table(escape(f"{title} on {certificate.env}: exact, per person"), ["sum of", "horizon"], numbers)
+    table = plain_table(
+        escape(f"{title} on {certificate.env}: exact, per person"), ["sum of", "horizon"], numbers
+    )
     for horizon in HORIZONS:
         for signal, words in SIGNALS.items():
             entry = certificate.entries.get((signal, horizon))

@@ -196,7 +196,9 @@ def _extended(best: Frontier, at: Sequence[float]) -> tuple[Values, Values]:
     levels, values = best.levels[order], best.upper_bound[order]
     loosest = 0 if best.criterion == "min-recall" else -1
     beyond = min(at, default=np.inf) if loosest == 0 else max(at, default=-np.inf)
-    unconstrained = np.allclose(best.recalls[order][loosest], best.unconstrained_recalls, atol=1e-6, equal_nan=True)
+    unconstrained = np.allclose(
+        best.recalls[order][loosest], best.unconstrained_recalls, atol=1e-6, equal_nan=True
+    )
     if loosest == 0 and unconstrained and beyond < levels[0]:
         return np.append(beyond, levels), np.append(values[0], values)
     if loosest == -1 and unconstrained and beyond > levels[-1]:

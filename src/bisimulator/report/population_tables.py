@@ -33,7 +33,10 @@ def group_table(population: Population) -> Table:
     for g, name in enumerate(population.group_names):
         people, repaid = population.people[g].sum(), population.repaid[g].sum()
         table.add_row(
-            escape(name), f"{people:,.0f}", f"{100 * population.shares[g]:.1f}%", f"{100 * repaid / people:.1f}%"
+            escape(name),
+            f"{people:,.0f}",
+            f"{100 * population.shares[g]:.1f}%",
+            f"{100 * repaid / people:.1f}%",
         )
     return table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bisimulator import registry
@@ -17,6 +18,6 @@ def print_registry(console: Console) -> None:
         table.add_column(title, no_wrap=title != "summary")
     for kind in get_args(registry.Kind):
         for i, name in enumerate(registry.names(kind)):
-            table.add_row(kind if i == 0 else "", name, registry.lookup(kind, name).summary)
+            table.add_row(kind if i == 0 else "", escape(name), escape(registry.lookup(kind, name).summary))
         table.add_section()
     console.print(table)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from bisimulator.core import (
     COUNTS,
@@ -17,6 +19,8 @@ from bisimulator.core import (
     count_row,
     score_histograms,
 )
+
+Carry: TypeAlias = tuple[State, Float[Array, "D"], Bool[Array, ""]]  # state, observation, still valid
 
 CURVE_POINTS = 100  # times at which cumulative approvals are kept
 
@@ -49,7 +53,7 @@ def episode_by_steps(
     k_reset, k_steps, k_act = jax.random.split(key, 3)
     state = scenario.reset(k_reset, params)
 
-    def decide(carry: tuple, t: Int[Array, ""]) -> tuple[tuple, Decisions]:
+    def decide(carry: Carry, t: Int[Array, ""]) -> tuple[Carry, Decisions]:
         state, obs, valid = carry
         action = act(jax.random.fold_in(k_act, t), obs)
         state, step = scenario.step(jax.random.fold_in(k_steps, t), state, action, params)

@@ -37,7 +37,10 @@ class Evaluator:
                 ),
                 zip(training, self._planned, strict=True),
             )
-        return jax.tree.map(lambda *shards: np.concatenate([np.asarray(x) for x in shards]), *outcomes)
+        outcome: Outcome = jax.tree.map(
+            lambda *shards: np.concatenate([np.asarray(x) for x in shards]), *outcomes
+        )
+        return outcome
 
 
 def evaluate_training(

@@ -27,7 +27,8 @@ class Replay(eqx.Module):
     def sample(self, key: Key[Array, ""], count: int) -> Transitions:
         """Uniformly with replacement."""
         place = jax.random.randint(key, (count,), 0, self.size)
-        return jax.tree.map(lambda ring: ring[place], self.data)
+        drawn: Transitions = jax.tree.map(lambda ring: ring[place], self.data)
+        return drawn
 
 
 def empty_replay(like: Transitions, capacity: int) -> Replay:

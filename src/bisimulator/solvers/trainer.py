@@ -153,7 +153,8 @@ def _join(logs: list[dict[str, NDArray[np.float32]]]) -> dict[str, NDArray[np.fl
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _init(solver: Solver, scenario: Scenario, params: Params, keys: Key[Array, "S"]) -> TrainingState:
-    return solver.init(keys, Env("", scenario, params))
+    started: TrainingState = solver.init(keys, Env("", scenario, params))
+    return started
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
@@ -207,7 +208,8 @@ def _adapt(
         return solver.method.adapt(key, state, solver.behave(theta), scenario, params, horizon)
 
     method = jax.vmap(one)(training.key, training.theta, training.method)
-    return eqx.tree_at(lambda t: t.method, training, method)
+    adapted: TrainingState = eqx.tree_at(lambda t: t.method, training, method)
+    return adapted
 
 
 def _progress(

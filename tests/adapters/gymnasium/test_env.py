@@ -1,4 +1,7 @@
-"""The single environment against the core functions it stands on, and Gymnasium's rules."""
+"""The single environment compared with the core functions under it, and Gymnasium's rules."""
+
+import dataclasses
+import html
 
 import gymnasium
 import jax
@@ -6,9 +9,9 @@ import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator.adapters import ended_outcome
-from bisimulator.adapters.gymnasium._simulation import Simulation, episode_key
-from bisimulator.adapters.gymnasium.env import BisimulatorEnv
+from bisimulator import registry
+from bisimulator.adapters import BisimulatorEnv, ended_outcome
+from bisimulator.adapters.gymnasium._batched_env import BatchedEnv, episode_key
 from bisimulator.core import COUNTS, Decisions
 from bisimulator.evaluation import metric_columns
 from bisimulator.simulation.episodes import summarise
@@ -25,7 +28,7 @@ def actions_of(seed, number):
 
 
 def run(env, seed, actions):
-    """What an episode showed: observations, and a row a step."""
+    """The observations of an episode, and what each step returned."""
     observations, rows = [env.reset(seed=seed)[0]], []
     for action in actions:
         obs, reward, terminated, truncated, info = env.step(int(action))
@@ -37,16 +40,16 @@ def run(env, seed, actions):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_steps_are_the_cores(name):
-    """The same keys give the same episode and the same outcome as `core` and `simulate`."""
+def test_steps_are_those_of_the_core(name):
+    """The same keys give the same episode and the same outcome as `core` and `simulation`."""
     env = BisimulatorEnv(name, **SMALL[name])
     observations, rows = run(env, 7, actions_of(0, 130))
-    world = bisimulator.make(name, **SMALL[name])
+    core_env = bisimulator.make(name, **SMALL[name])
     key = episode_key(gymnasium.utils.seeding.np_random(7)[0])
     k_reset, k_steps = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"))
-    state = jax.jit(world.reset)(k_reset)
-    np.testing.assert_array_equal(observations[0], jax.jit(world.observe)(state))
-    step_once, steps = jax.jit(world.step), []
+    state = jax.jit(core_env.reset)(k_reset)
+    np.testing.assert_array_equal(observations[0], jax.jit(core_env.observe)(state))
+    step_once, steps = jax.jit(core_env.step), []
     for t, (reward, terminated, truncated, info) in enumerate(rows):
         k_step = jax.random.wrap_key_data(
             jax.random.key_data(k_steps) + np.array([0, t], np.uint32), impl="threefry2x32"
@@ -57,7 +60,8 @@ def test_steps_are_the_cores(name):
         np.testing.assert_array_equal(info["next_self_observation"], step.next_self_obs)
         assert (reward, terminated, truncated) == (step.reward, step.terminated, step.truncated)
         assert (info["group"], info["qualified"], info["cost"]) == (step.group, step.qualified, step.cost)
-    together = jax.tree.map(lambda *parts: np.stack(parts), *steps)
+        assert info["accepted"] is bool(actions_of(0, 130)[t])
+    together = jax.tree.map(lambda *leaves: np.stack(leaves), *steps)
     decisions = Decisions(
         obs=np.stack(observations[:-1]),
         action=actions_of(0, 130)[: len(rows)],
@@ -68,11 +72,11 @@ def test_steps_are_the_cores(name):
         next_self_obs=together.next_self_obs,
         valid=np.ones(len(rows), bool),
     )
-    wanted = jax.jit(summarise, static_argnums=2)(decisions, state, world.scenario, world.params)
+    expected = jax.jit(summarise, static_argnums=2)(decisions, state, core_env.scenario, core_env.params)
     outcome = ended_outcome(rows[-1][-1])
     for field in ("counts", "true_scores", "observed_scores"):
-        np.testing.assert_allclose(getattr(outcome, field), getattr(wanted, field), rtol=1e-6)
-    np.testing.assert_array_equal(outcome.approvals[-1], wanted.approvals[-1])
+        np.testing.assert_allclose(getattr(outcome, field), getattr(expected, field), rtol=1e-6)
+    np.testing.assert_array_equal(outcome.approvals[-1], expected.approvals[-1])
 
 
 def test_outcome_gives_every_metric():
@@ -85,6 +89,33 @@ def test_outcome_gives_every_metric():
     assert outcome.count("applied").sum() == 130
     assert outcome.people.sum() == 20
     assert outcome.approvals.shape == (100, 2)
+
+
+@pytest.fixture
+def reversed_lending():
+    """Lending in which action 0 accepts."""
+    scenario = registry.lookup("environment", "lending")
+    changed = dataclasses.replace(
+        scenario, action_names=("accept", "reject"), accepts=lambda action: jax.numpy.asarray(action) == 0
+    )
+    registry.register("environment", "reversed-lending", changed)
+    yield "reversed-lending"
+    registry.unregister("environment", "reversed-lending")
+
+
+def test_the_scenario_says_which_actions_accept(reversed_lending):
+    _, rows = run(BisimulatorEnv(reversed_lending, population=5, horizon=3), 0, (0, 1, 0))
+    assert [info["accepted"] for *_, info in rows] == [True, False, True]
+    assert ended_outcome(rows[-1][-1]).count("approved").sum() == 2
+    with pytest.raises(ValueError, match=r"action must be 0 \(accept\) or 1 \(reject\), got 2"):
+        BisimulatorEnv(reversed_lending).step(2)
+
+
+def test_it_shows_its_parameters():
+    env = BisimulatorEnv("lending", population=5, horizon=3)
+    shown = "BisimulatorEnv(Env('lending', groups=2, scores=7, population=5, horizon=3))"
+    assert repr(env) == shown
+    assert env._repr_html_() == f"<pre>{html.escape(shown)}</pre>"
 
 
 def test_outcome_comes_only_at_the_end():
@@ -108,12 +139,12 @@ def test_college_terminates_when_the_pool_is_empty(horizon, end):
     assert rows[-1][1:3] == end
 
 
-def test_seeds_repeat_and_the_stream_goes_on():
+def test_seeds_repeat_and_the_generator_continues():
     env = BisimulatorEnv("lending", population=20)
     first, second, third = env.reset(seed=3)[0], env.reset()[0], env.reset()[0]
     again = BisimulatorEnv("lending", population=20)
-    for wanted, seed in ((first, 3), (second, None), (third, None)):
-        np.testing.assert_array_equal(again.reset(seed=seed)[0], wanted)
+    for expected, seed in ((first, 3), (second, None), (third, None)):
+        np.testing.assert_array_equal(again.reset(seed=seed)[0], expected)
     one, other = (run(env, seed, np.ones(50, int))[0] for seed in (3, 4))
     assert not np.array_equal(one, other)
 
@@ -125,19 +156,19 @@ def test_unseeded_environments_differ():
     assert not np.array_equal(first, second)
 
 
-def test_a_population_may_be_one_and_groups_too():
+def test_one_person_in_one_group():
     observations, rows = run(BisimulatorEnv("lending", population=1, groups=1, horizon=3), 0, (1, 0, 1))
     assert observations[0].shape == (4,)
     assert rows[-1][2]
 
 
-def test_very_long_horizons_keep_their_parts_in_order():
+def test_very_long_horizons_keep_their_intervals_in_order():
     env = bisimulator.make("lending", population=20, horizon=2**31 - 2)
-    simulation = Simulation(env, 1)
-    simulation.reset([0], np.zeros((1, 2), np.uint32))
-    simulation._copies = simulation._copies._replace(t=jax.numpy.array([2**31 - 4], "int32"))
-    simulation.step(np.ones(1, np.int32))
-    applied = simulation.counts([0])[0, :, :, COUNTS.index("applied")].sum(-1)
+    batch = BatchedEnv(env, 1)
+    batch.reset([0], np.zeros((1, 2), np.uint32))
+    batch._batch = batch._batch._replace(t=jax.numpy.array([2**31 - 4], "int32"))
+    batch.step(np.ones(1, np.int32))
+    applied = batch.counts([0])[0, :, :, COUNTS.index("applied")].sum(-1)
     assert np.flatnonzero(applied).tolist() == [99]
 
 
@@ -149,7 +180,7 @@ def test_wrong_actions(action):
     env.reset(seed=0)
     with pytest.raises(ValueError, match=r"action must be 0 \(reject\) or 1 \(accept\), got"):
         env.step(action)
-    env.step(1)  # and the episode goes on
+    env.step(1)  # the episode continues
 
 
 @pytest.mark.parametrize("action", [1, np.int64(1), np.uint8(1), np.array(1), np.array([1])])

@@ -1,14 +1,12 @@
-"""omega of our environments can be set while they run, and changes what is observed, never the world."""
+"""omega can be set while an environment runs; it changes what is observed and nothing else."""
 
 import numpy as np
 import pytest
 
-from bisimulator.adapters.group_info import AdjustableEnv
-from bisimulator.adapters.gymnasium.env import BisimulatorEnv
-from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
+from bisimulator.adapters import AdjustableEnv, BisimulatorEnv, BisimulatorVectorEnv
 
 
-def test_they_follow_the_protocol():
+def test_the_environments_follow_the_protocol():
     for env in (BisimulatorEnv("college"), BisimulatorVectorEnv("lending", 2)):
         assert isinstance(env, AdjustableEnv)
         assert env.observation_params.shape == (2, len(env.observation_params_names))
@@ -19,7 +17,7 @@ def test_they_follow_the_protocol():
 
 
 @pytest.mark.parametrize("make", [BisimulatorEnv, lambda name, **p: BisimulatorVectorEnv(name, 1, **p)])
-def test_setting_it_is_as_making_the_environment_with_it(make):
+def test_setting_omega_is_the_same_as_making_the_environment_with_it(make):
     omega, small = ((0.5, 2.0), (1.5, 0.25)), {"population": 5, "horizon": 40}
     changed, made, plain = (
         make("lending", **small),
@@ -42,7 +40,7 @@ def test_setting_it_is_as_making_the_environment_with_it(make):
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "message"),
     [
         (np.ones((3, 2)), r"shape \(2, 2\)"),
         (np.full((2, 2), 2.5), r"\[0, 2\], got 2.5"),
@@ -50,6 +48,6 @@ def test_setting_it_is_as_making_the_environment_with_it(make):
         (1.0, "2 dimension"),
     ],
 )
-def test_wrong_ones_are_refused(values, words):
-    with pytest.raises(ValueError, match=words):
+def test_wrong_values(values, message):
+    with pytest.raises(ValueError, match=message):
         BisimulatorEnv("lending").set_observation_params(values)

@@ -1,18 +1,21 @@
-"""The ids that Gymnasium knows, and that they make what `bisimulator.make` makes."""
+"""The Gymnasium ids: one per environment, documented, and equal to what `bisimulator.make` makes."""
 
+import re
 import subprocess
 import sys
 import warnings
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 from bisimulator import registry
-from bisimulator.adapters import gymnasium_id, register_all
+from bisimulator.adapters import BisimulatorVectorEnv, gymnasium_id, register_all
 
-IDS = [gymnasium_id(name) for name in registry.names("environment")]
+IDS = [gymnasium_id(name) for name in registry.BUILT_IN["environment"]]
+PAGE = Path(__file__).parents[3] / "docs" / "gymnasium.md"
 
 
 def test_ids_follow_the_registry():
@@ -20,9 +23,17 @@ def test_ids_follow_the_registry():
         "bisimulator/Lending-v0",
         "bisimulator/LendingConscientiousness-v0",
         "bisimulator/Lending10Groups-v0",
+        "bisimulator/LendingUs2003-v0",
         "bisimulator/College-v0",
     }
     assert all(name in gymnasium.registry for name in IDS)
+
+
+def test_the_page_lists_every_id_and_no_other():
+    page = PAGE.read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(bisimulator/\w+-v\d+)` \| `([\w-]+)` \|", page, re.MULTILINE))
+    assert rows == {gymnasium_id(name): name for name in registry.BUILT_IN["environment"]}
+    assert set(re.findall(r"bisimulator/\w+-v\d+", page)) == set(IDS)
 
 
 def test_registering_again_changes_nothing():
@@ -31,13 +42,22 @@ def test_registering_again_changes_nothing():
     assert gymnasium.registry == before
 
 
-def test_a_new_environment_gets_an_id_by_itself(monkeypatch):
-    monkeypatch.setitem(
-        registry.names("environment"), "small-loans", registry.names("environment")["lending"]
-    )
+@pytest.fixture
+def small_loans():
+    registry.register("environment", "small-loans", registry.lookup("environment", "lending"))
+    yield "bisimulator/SmallLoans-v0"
+    registry.unregister("environment", "small-loans")
+    gymnasium.registry.pop("bisimulator/SmallLoans-v0", None)
+
+
+def test_an_environment_of_the_users_gets_its_id_when_registering_again(small_loans):
+    assert small_loans not in gymnasium.registry
     register_all()
-    spec = gymnasium.registry.pop("bisimulator/SmallLoans-v0")
-    assert spec.kwargs == {"scenario": "small-loans"}
+    assert gymnasium.registry[small_loans].kwargs == {"scenario": "small-loans"}
+    assert gymnasium.make(small_loans, population=20).unwrapped.env.name == "small-loans"
+    envs = gymnasium.make_vec(small_loans, num_envs=2, population=20)
+    assert isinstance(envs, BisimulatorVectorEnv)
+    assert envs.env.name == "small-loans"
 
 
 @pytest.mark.parametrize("prefix", ["bisimulator:", ""])
@@ -64,7 +84,7 @@ def test_passes_gymnasiums_checker(name):
 @pytest.mark.parametrize("name", IDS)
 def test_passes_stable_baselines3s_checker(name):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of importing torch; what the checker says is an error again below
+        warnings.simplefilter("ignore")  # when torch is imported; below, warnings are errors again
         checker = pytest.importorskip("stable_baselines3.common.env_checker")
     env = gymnasium.make(name, population=20, render_mode="rgb_array").unwrapped
     checker.check_env(env, skip_render_check=False)
@@ -77,7 +97,7 @@ def test_params_are_keywords():
     assert vector.observation_space.shape == (2, 6)
 
 
-def test_wrong_params_are_the_librarys_errors():
+def test_wrong_params_raise_the_librarys_errors():
     with pytest.raises(TypeError, match=r"no parameter 'populaton'. Did you mean 'population'"):
         gymnasium.make(IDS[0], populaton=3)
     with pytest.raises(ValueError, match="group_probs must sum to 1"):

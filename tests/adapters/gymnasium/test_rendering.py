@@ -1,12 +1,12 @@
-"""The pictures: that they show what happens, not how pretty they are."""
+"""The frames show what happens in the episode."""
 
 import gymnasium
 import numpy as np
 import pytest
 
+from bisimulator.adapters import BisimulatorEnv, BisimulatorVectorEnv
+from bisimulator.adapters.gymnasium import _render_panels as panels
 from bisimulator.adapters.gymnasium import rendering
-from bisimulator.adapters.gymnasium.env import BisimulatorEnv
-from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
 from bisimulator.core import SCORE_GRID
 
 SMALL = {"population": 20, "horizon": 130}
@@ -14,11 +14,11 @@ SMALL = {"population": 20, "horizon": 130}
 
 def frames(env, actions, seed=0):
     env.reset(seed=seed)
-    shown = [env.render()]
+    rendered = [env.render()]
     for action in actions:
         env.step(action)
-        shown.append(env.render())
-    return shown
+        rendered.append(env.render())
+    return rendered
 
 
 @pytest.mark.parametrize(("name", "params"), [("lending", {}), ("lending-10-groups", {}), ("college", {})])
@@ -29,21 +29,21 @@ def test_frames(name, params):
     assert not np.array_equal(first, last)
 
 
-def test_frames_show_the_moment_alone():
-    """A frame depends on the episode so far, not on which frames were drawn before."""
+def test_a_frame_depends_on_the_episode_alone():
+    """It does not depend on which frames were drawn before."""
     every = BisimulatorEnv("lending", render_mode="rgb_array", **SMALL)
-    *_, watched = frames(every, [1] * 30)
+    *_, last = frames(every, [1] * 30)
     once = BisimulatorEnv("lending", render_mode="rgb_array", **SMALL)
     once.reset(seed=0)
     for _ in range(30):
         once.step(1)
-    np.testing.assert_array_equal(once.render(), watched)
-    watched[:] = 0  # belongs to the caller
+    np.testing.assert_array_equal(once.render(), last)
+    last[:] = 0  # belongs to the caller
     assert once.render().any()
 
 
-def test_the_picture_is_legible():
-    """Nothing is cut off at the border, and most of the picture is calm."""
+def test_the_frame_is_legible():
+    """Nothing is cut off at the border, and most of the frame is empty."""
     env = BisimulatorEnv("lending-10-groups", render_mode="rgb_array", **SMALL)
     *_, frame = frames(env, [1] * 20)
     border = np.concatenate(
@@ -53,15 +53,15 @@ def test_the_picture_is_legible():
     assert 0.7 < (frame == 255).all(-1).mean() < 0.98
 
 
-def test_vector_environment_renders_each_copy():
+def test_a_vector_environment_renders_each_environment():
     env = BisimulatorVectorEnv("lending", 3, render_mode="rgb_array", **SMALL)
     env.reset(seed=0)
     for _ in range(3):
         env.step(np.ones(3, int))
-    pictures = env.render()
-    assert len(pictures) == 3
+    rendered = env.render()
+    assert len(rendered) == 3
     single = BisimulatorEnv("lending", render_mode="rgb_array", **SMALL)
-    np.testing.assert_array_equal(frames(single, (1, 1, 1), seed=1)[-1], pictures[1])
+    np.testing.assert_array_equal(frames(single, (1, 1, 1), seed=1)[-1], rendered[1])
     env.close()
 
 
@@ -85,13 +85,13 @@ def test_human_mode_without_a_screen(monkeypatch):
     monkeypatch.setattr(rendering.sys, "platform", "linux")
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    assert rendering.shown_modes() == ["rgb_array"]
+    assert rendering.available_render_modes() == ["rgb_array"]
     with pytest.raises(gymnasium.error.UnsupportedMode, match=r"needs a screen .* render_mode=\"rgb_array\""):
         gymnasium.make("bisimulator/Lending-v0", render_mode="human", **SMALL)
 
 
 def test_human_mode_with_a_backend_that_has_no_window(monkeypatch):
-    """A screen is there, but matplotlib was told to draw without one."""
+    """There is a screen, but matplotlib is set to draw without one."""
     matplotlib = pytest.importorskip("matplotlib")
     monkeypatch.setattr(rendering, "can_show_window", lambda: True)
     with matplotlib.rc_context({"backend": "agg"}):
@@ -102,7 +102,7 @@ def test_human_mode_with_a_backend_that_has_no_window(monkeypatch):
 
 
 def test_human_mode_draws_into_the_window(monkeypatch):
-    """With a window every reset and step shows itself, and render returns nothing."""
+    """Every reset and step updates the window, and render returns None."""
     shown = []
 
     def figure(window):
@@ -124,21 +124,21 @@ def test_human_mode_draws_into_the_window(monkeypatch):
     env.close()
 
 
-def test_observed_scores_between_whole_ones_are_shared():
+def test_observed_scores_are_shared_between_whole_scores():
     people = np.zeros((1, 2 * SCORE_GRID + 1))
     people[0, SCORE_GRID // 2] = 4
     people[0, 2 * SCORE_GRID] = 1
-    assert rendering.on_whole_scores(people, 3).tolist() == [[2, 2, 1]]
+    assert panels.to_whole_scores(people, 3).tolist() == [[2, 2, 1]]
 
 
 @pytest.mark.parametrize("values", [[0.5, 0.5], [0, 0, 0, 0], [1, 1, 0.99], [0.2, 0.9]])
 def test_labels_do_not_overlap(values):
-    heights = rendering.spread_apart(np.array(values, float), 0.11)
+    heights = panels.spread_apart(np.array(values, float), 0.11)
     assert (np.diff(np.sort(heights)) >= 0.11 - 1e-3).all()
     assert heights.max() <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("groups", [1, 2, 6, 7, 10, 30])
-def test_groups_have_colours_of_their_own(groups):
-    colours = rendering.group_colours(groups)
+def test_each_group_has_its_own_colour(groups):
+    colours = panels.group_colours(groups)
     assert len({tuple(c) for c in colours}) == groups

@@ -1,4 +1,4 @@
-"""The vector environment against Gymnasium's own SyncVectorEnv of single environments, in every autoreset mode."""
+"""The vector environment compared with Gymnasium's SyncVectorEnv of single environments, in every autoreset mode."""
 
 import gymnasium
 import jax
@@ -7,75 +7,73 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import bisimulator
-from bisimulator.adapters import ended_outcome
-from bisimulator.adapters.gymnasium import _simulation as compiled
-from bisimulator.adapters.gymnasium._simulation import Simulation
-from bisimulator.adapters.gymnasium.env import BisimulatorEnv
-from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
+from bisimulator.adapters import BisimulatorEnv, BisimulatorVectorEnv, ended_outcome
+from bisimulator.adapters.gymnasium import _batched_env as compiled
+from bisimulator.adapters.gymnasium._batched_env import BatchedEnv
 from bisimulator.evaluation import metric_columns
 
-COPIES = 4
-# the copies of college end at different times, by termination or truncation
+NUM_ENVS = 4
+# college environments end at different times, by termination or truncation
 SMALL = {"lending": {"population": 20, "horizon": 30}, "college": {"population": 8, "horizon": 30}}
 
 
 def pair(name, mode):
-    singles = [lambda: BisimulatorEnv(name, **SMALL[name])] * COPIES
-    return BisimulatorVectorEnv(name, COPIES, autoreset_mode=mode, **SMALL[name]), SyncVectorEnv(
+    singles = [lambda: BisimulatorEnv(name, **SMALL[name])] * NUM_ENVS
+    return BisimulatorVectorEnv(name, NUM_ENVS, autoreset_mode=mode, **SMALL[name]), SyncVectorEnv(
         singles, autoreset_mode=mode
     )
 
 
-def assert_same(mine, wanted, where=""):
-    """Equal trees; where Gymnasium leaves a key out, ours may say with its mask that nobody has it."""
-    if isinstance(wanted, dict):
-        for key in mine.keys() - wanted.keys():
+def assert_same(mine, expected, where=""):
+    """Equal trees; a key that Gymnasium leaves out may be masked for every environment."""
+    if isinstance(expected, dict):
+        for key in mine.keys() - expected.keys():
             assert not mine[key if key.startswith("_") else f"_{key}"].any(), (where, key)
-        for key in wanted:
-            assert_same(mine[key], wanted[key], f"{where}.{key}")
-    elif wanted is None:
+        for key in expected:
+            assert_same(mine[key], expected[key], f"{where}.{key}")
+    elif expected is None:
         assert mine is None, where
-    elif isinstance(wanted, tuple) or np.asarray(wanted).dtype.kind == "O":
-        for one, other in zip(mine, wanted, strict=True):
+    elif isinstance(expected, tuple) or np.asarray(expected).dtype.kind == "O":
+        for one, other in zip(mine, expected, strict=True):
             assert_same(one, other, where)
     else:
-        np.testing.assert_array_equal(mine, wanted, where)
+        np.testing.assert_array_equal(mine, expected, where)
 
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("mode", AutoresetMode)
-def test_same_as_gymnasiums_vector_of_singles(name, mode):
-    mine, wanted = pair(name, mode)
+def test_same_as_gymnasiums_sync_vector_env(name, mode):
+    mine, expected = pair(name, mode)
     assert mine.metadata["autoreset_mode"] is mode
-    assert_same(mine.reset(seed=5), wanted.reset(seed=5))
+    assert_same(mine.reset(seed=5), expected.reset(seed=5))
     rng, ends = np.random.default_rng(0), 0
     for _ in range(75):
-        actions = (rng.random(COPIES) < 0.4).astype(int)
+        actions = (rng.random(NUM_ENVS) < 0.4).astype(int)
         result = mine.step(actions)
-        assert_same(result, wanted.step(actions))
+        assert_same(result, expected.step(actions))
         ended = result[2] | result[3]
         ends += ended.sum()
         if mode is AutoresetMode.DISABLED and ended.any():
             assert_same(
-                mine.reset(options={"reset_mask": ended}), wanted.reset(options={"reset_mask": ended})
+                mine.reset(options={"reset_mask": ended}), expected.reset(options={"reset_mask": ended})
             )
-    assert ends >= 2 * COPIES
+    assert ends >= 2 * NUM_ENVS
     assert all(
         a.bit_generator.state == b.bit_generator.state
-        for a, b in zip(mine.np_random, wanted.np_random, strict=True)
+        for a, b in zip(mine.np_random, expected.np_random, strict=True)
     )
 
 
 def test_college_ends_both_ways():
-    """The comparison above sees terminations and truncations, and copies that end alone."""
+    """The comparison above covers terminations and truncations, and environments that end alone."""
     env, rng, seen = (
-        BisimulatorVectorEnv("college", COPIES, **SMALL["college"]),
+        BisimulatorVectorEnv("college", NUM_ENVS, **SMALL["college"]),
         np.random.default_rng(0),
         set(),
     )
     env.reset(seed=5)
     for _ in range(75):
-        _, _, terminated, truncated, _ = env.step((rng.random(COPIES) < 0.4).astype(int))
+        _, _, terminated, truncated, _ = env.step((rng.random(NUM_ENVS) < 0.4).astype(int))
         assert not (terminated & truncated).any()
         seen |= {
             (kind, bool(flags.all()))
@@ -87,47 +85,68 @@ def test_college_ends_both_ways():
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_copy_does_not_depend_on_the_number_of_copies(name):
-    few, many = (BisimulatorVectorEnv(name, n, **SMALL[name]) for n in (2, COPIES))
+def test_an_environment_does_not_depend_on_num_envs(name):
+    few, many = (BisimulatorVectorEnv(name, n, **SMALL[name]) for n in (2, NUM_ENVS))
     rng = np.random.default_rng(1)
     np.testing.assert_array_equal(few.reset(seed=8)[0], many.reset(seed=8)[0][:2])
     for _ in range(65):
-        actions = rng.integers(2, size=COPIES)
+        actions = rng.integers(2, size=NUM_ENVS)
         for one, other in zip(few.step(actions[:2])[:4], many.step(actions)[:4], strict=True):
             np.testing.assert_array_equal(one, other[:2])
 
 
-def test_seeds_repeat_and_the_stream_goes_on():
-    env, again = (BisimulatorVectorEnv("lending", COPIES, **SMALL["lending"]) for _ in range(2))
+def test_seeds_repeat_and_the_generators_continue():
+    env, again = (BisimulatorVectorEnv("lending", NUM_ENVS, **SMALL["lending"]) for _ in range(2))
     first, second = env.reset(seed=[3, 1, 4, 1])[0], env.reset()[0]
     np.testing.assert_array_equal(first[1], first[3])
     np.testing.assert_array_equal(again.reset(seed=[3, 1, 4, 1])[0], first)
     np.testing.assert_array_equal(again.reset(seed=[None, 1, None, None])[0][[0, 2, 3]], second[[0, 2, 3]])
     assert env.np_random_seed == (3, 1, 4, 1)
     assert not np.array_equal(
-        env.reset()[0], BisimulatorVectorEnv("lending", COPIES, **SMALL["lending"]).reset()[0]
+        env.reset()[0], BisimulatorVectorEnv("lending", NUM_ENVS, **SMALL["lending"]).reset()[0]
     )
 
 
-def test_masked_reset_leaves_the_others_alone():
-    env = BisimulatorVectorEnv("lending", COPIES, autoreset_mode="Disabled", **SMALL["lending"])
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_info_says_which_decisions_accepted(mode):
+    env = BisimulatorVectorEnv("lending", NUM_ENVS, autoreset_mode=mode, **SMALL["lending"])
     env.reset(seed=0)
-    before = env.step(np.ones(COPIES, int))[0]
+    actions = np.array([0, 1, 1, 0])
+    for step in range(1, 32):
+        *_, info = env.step(actions)
+        final = mode == "SameStep" and step == 30
+        source = info["final_info"] if final else info
+        decided = not (mode == "NextStep" and step == 31)  # that step only resets
+        assert source["accepted"].tolist() == (actions.astype(bool) & decided).tolist()
+        assert source["_accepted"].tolist() == [decided] * NUM_ENVS
+
+
+def test_it_shows_its_parameters():
+    env = BisimulatorVectorEnv("lending", NUM_ENVS, **SMALL["lending"])
+    shown = "Env('lending', groups=2, scores=7, population=20, horizon=30)"
+    assert repr(env) == f"BisimulatorVectorEnv({shown}, num_envs=4, autoreset_mode='NextStep')"
+    assert "num_envs=4" in env._repr_html_()
+
+
+def test_masked_reset_leaves_the_others_alone():
+    env = BisimulatorVectorEnv("lending", NUM_ENVS, autoreset_mode="Disabled", **SMALL["lending"])
+    env.reset(seed=0)
+    before = env.step(np.ones(NUM_ENVS, int))[0]
     after = env.reset(options={"reset_mask": np.array([True, False, True, False])})[0]
     np.testing.assert_array_equal(after[[1, 3]], before[[1, 3]])
-    truncated = [env.step(np.ones(COPIES, int))[3] for _ in range(29)][-1]
+    truncated = [env.step(np.ones(NUM_ENVS, int))[3] for _ in range(29)][-1]
     assert truncated.tolist() == [False, True, False, True]
-    with pytest.raises(gymnasium.error.ResetNeeded, match=r"copies 1, 3 are over .*reset_mask"):
-        env.step(np.ones(COPIES, int))
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"environments 1, 3 are over .*reset_mask"):
+        env.step(np.ones(NUM_ENVS, int))
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_outcomes_of_the_ended_copies(mode):
-    env = BisimulatorVectorEnv("college", COPIES, autoreset_mode=mode, **SMALL["college"])
+def test_outcomes_of_the_ended_environments(mode):
+    env = BisimulatorVectorEnv("college", NUM_ENVS, autoreset_mode=mode, **SMALL["college"])
     env.reset(seed=5)
-    rng, rewards, skip = np.random.default_rng(0), np.zeros(COPIES), np.zeros(COPIES, bool)
+    rng, rewards, skip = np.random.default_rng(0), np.zeros(NUM_ENVS), np.zeros(NUM_ENVS, bool)
     for _ in range(75):
-        _, reward, terminated, truncated, info = env.step((rng.random(COPIES) < 0.4).astype(int))
+        _, reward, terminated, truncated, info = env.step((rng.random(NUM_ENVS) < 0.4).astype(int))
         rewards = np.where(skip, 0, rewards + reward)
         ended = terminated | truncated
         if ended.any():
@@ -140,13 +159,13 @@ def test_outcomes_of_the_ended_copies(mode):
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("copies", [1, 3])
-def test_a_step_does_not_copy_the_population(name, copies):
+@pytest.mark.parametrize("num_envs", [1, 3])
+def test_a_step_does_not_copy_the_population(name, num_envs):
     """No instruction of the compiled step makes a second array of all people, so its cost does not grow with them."""
-    simulation = Simulation(bisimulator.make(name, population=12_345), copies)
-    actions = np.zeros(copies, np.int32)
+    batch = BatchedEnv(bisimulator.make(name, population=12_345), num_envs)
+    actions = np.zeros(num_envs, np.int32)
     program = compiled._step.lower(
-        simulation.env.scenario, simulation._copies, simulation._keys, actions, simulation.env.params
+        batch.env.scenario, batch._batch, batch._keys, actions, batch.env.params
     ).compile()
     lines = [line for line in program.as_text().splitlines() if "12345" in line]
     assert any("scatter(" in line or "dynamic-update-slice(" in line for line in lines)
@@ -155,28 +174,28 @@ def test_a_step_does_not_copy_the_population(name, copies):
 
 @pytest.mark.parametrize("wrapper", [gymnasium.wrappers.vector.RecordEpisodeStatistics])
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_gymnasiums_wrappers_fit(wrapper, mode):
-    env = wrapper(BisimulatorVectorEnv("lending", COPIES, autoreset_mode=mode, **SMALL["lending"]))
+def test_gymnasiums_wrappers_work(wrapper, mode):
+    env = wrapper(BisimulatorVectorEnv("lending", NUM_ENVS, autoreset_mode=mode, **SMALL["lending"]))
     env.reset(seed=0)
-    infos = [env.step(np.zeros(COPIES, int))[-1] for _ in range(31)]
+    infos = [env.step(np.zeros(NUM_ENVS, int))[-1] for _ in range(31)]
     ends = [info for info in infos if "episode" in info or "episode" in info.get("final_info", {})]
     assert len(ends) == 1
 
 
 def test_order_of_calls():
-    env = BisimulatorVectorEnv("lending", COPIES, **SMALL["lending"])
+    env = BisimulatorVectorEnv("lending", NUM_ENVS, **SMALL["lending"])
     with pytest.raises(gymnasium.error.ResetNeeded, match="before reset"):
-        env.step(np.zeros(COPIES, int))
+        env.step(np.zeros(NUM_ENVS, int))
     env.reset(options={"reset_mask": np.array([True, False, False, False])})
     with pytest.raises(gymnasium.error.ResetNeeded, match="before reset"):
-        env.step(np.zeros(COPIES, int))
+        env.step(np.zeros(NUM_ENVS, int))
 
 
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        ([0, 1, 2, 0], r"0 \(reject\) or 1 \(accept\), got .*2.* for copies 2"),
-        ([-1, 1, 0, -5], "for copies 0, 3"),
+        ([0, 1, 2, 0], r"0 \(reject\) or 1 \(accept\), got .*2.* for environments 2"),
+        ([-1, 1, 0, -5], "for environments 0, 3"),
         ([0.0, 1.0, 0.0, 1.0], "pass integers"),
         ([0, 1], r"shape \(4,\), got \(2,\)"),
         (0, r"shape \(4,\), got \(\)"),
@@ -186,23 +205,23 @@ def test_order_of_calls():
     ],
 )
 def test_wrong_actions(actions, message):
-    env = BisimulatorVectorEnv("lending", COPIES, **SMALL["lending"])
+    env = BisimulatorVectorEnv("lending", NUM_ENVS, **SMALL["lending"])
     env.reset(seed=0)
     with pytest.raises(ValueError, match=message):
         env.step(actions)
 
 
-def test_actions_of_other_libraries():
-    env = BisimulatorVectorEnv("lending", COPIES, **SMALL["lending"])
+def test_actions_as_other_arrays():
+    env = BisimulatorVectorEnv("lending", NUM_ENVS, **SMALL["lending"])
     env.reset(seed=0)
-    for actions in (jax.numpy.ones(COPIES, "int32"), [1, 1, 1, 1], np.ones(COPIES, np.uint8)):
+    for actions in (jax.numpy.ones(NUM_ENVS, "int32"), [1, 1, 1, 1], np.ones(NUM_ENVS, np.uint8)):
         assert set(env.step(actions)[1]) <= {-1.0, 1.0}
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda env: env.reset(seed=[1, 2]), r"one a copy \(4\), got 2"),
+        (lambda env: env.reset(seed=[1, 2]), r"one per environment \(4\), got 2"),
         (lambda env: env.reset(seed=-1), "seed must be at least 0"),
         (lambda env: env.reset(seed=[0, 1, 2, -3]), "seed must be at least 0"),
         (lambda env: env.reset(options={"reset_mask": np.zeros(4, bool)}), "at least one is True"),
@@ -217,7 +236,7 @@ def test_actions_of_other_libraries():
     ],
 )
 def test_wrong_calls(call, message):
-    env = BisimulatorVectorEnv("lending", COPIES, **SMALL["lending"])
+    env = BisimulatorVectorEnv("lending", NUM_ENVS, **SMALL["lending"])
     with pytest.raises(ValueError, match=message):
         call(env)
 
@@ -225,7 +244,7 @@ def test_wrong_calls(call, message):
 def test_made_by_gymnasium():
     env = gymnasium.make_vec(
         "bisimulator/College-v0",
-        COPIES,
+        NUM_ENVS,
         "vector_entry_point",
         autoreset_mode=AutoresetMode.SAME_STEP,
         **SMALL["college"],

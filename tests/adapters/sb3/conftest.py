@@ -1,4 +1,4 @@
-"""Small models that learn quickly: what is tested is what the callback does, not what comes out."""
+"""Small environments and one thread, so that models train quickly."""
 
 import numpy as np
 import pytest

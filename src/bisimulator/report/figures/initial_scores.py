@@ -45,7 +45,9 @@ def _shares(scenario: str, settings: str) -> Float[Values, "G C"]:
 
     def one(key: Key[Array, ""]) -> Float[Array, "G C"]:
         snapshot = env.scenario.snapshot(env.reset(key))
-        true_scores: Float[Array, "G C"] = score_histograms(snapshot, env.num_groups, env.params.num_scores)[0]
+        true_scores: Float[Array, "G C"] = score_histograms(snapshot, env.num_groups, env.params.num_scores)[
+            0
+        ]
         return true_scores
 
     counts = jax.lax.map(one, jax.random.split(jax.random.key(0), _DRAWS))
