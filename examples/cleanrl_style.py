@@ -1,8 +1,8 @@
-"""PPO in one file, in the way of CleanRL, with two lines for the Bisimulator (marked).
+"""PPO in one file, in the style of CleanRL, with two lines for the Bisimulator (marked).
 
     python examples/cleanrl_style.py [--total-timesteps 400000] [--plain]
 
-Everything else is an ordinary PPO in torch; leave the two lines out, or pass --plain, and it knows nothing of fairness.
+Everything else is ordinary PPO in torch. Remove the two lines, or pass --plain, to train without the Bisimulator.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ class Args:
     ent_coef: float = 0.01
     vf_coef: float = 0.5
     max_grad_norm: float = 0.5
-    input_scale: float = 20.0  # observations in 0..1 are stretched by this
-    plain: bool = False  # without the Bisimulator
+    input_scale: float = 20.0  # observations in 0..1 are multiplied by this
+    plain: bool = False  # train without the Bisimulator
 
 
-def layer(inputs: int, outputs: int, scale: float = 2**0.5) -> nn.Linear:
-    made = nn.Linear(inputs, outputs)
-    nn.init.orthogonal_(made.weight, scale)
-    nn.init.zeros_(made.bias)
-    return made
+def layer_init(inputs: int, outputs: int, std: float = 2**0.5) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, std)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 class Agent(nn.Module):
     def __init__(self, inputs: int, actions: int, input_scale: float):
         super().__init__()
         self.input_scale = input_scale
-        self.critic = nn.Sequential(layer(inputs, 256), nn.Tanh(), layer(256, 1, 1.0))
-        self.actor = nn.Sequential(layer(inputs, 256), nn.Tanh(), layer(256, actions, 0.01))
+        self.critic = nn.Sequential(layer_init(inputs, 256), nn.Tanh(), layer_init(256, 1, 1.0))
+        self.actor = nn.Sequential(layer_init(inputs, 256), nn.Tanh(), layer_init(256, actions, 0.01))
 
     def value(self, obs: torch.Tensor) -> torch.Tensor:
         return self.critic(obs * self.input_scale).squeeze(-1)
@@ -71,7 +71,7 @@ def main(args: Args) -> Agent:
 
     envs = gymnasium.make_vec(args.env_id, args.num_envs, "vector_entry_point")
     if not args.plain:
-        envs = BisimulatorVectorRewardWrapper(envs, seed=args.seed)  # bisimulator: the first line
+        envs = BisimulatorVectorRewardWrapper(envs, seed=args.seed)  # bisimulator: first line
     inputs = int(np.prod(envs.single_observation_space.shape))
     agent = Agent(inputs, int(envs.single_action_space.n), args.input_scale)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
@@ -79,7 +79,7 @@ def main(args: Args) -> Agent:
     obs = torch.zeros((args.num_steps, args.num_envs, inputs))
     actions = torch.zeros((args.num_steps, args.num_envs))
     logprobs, rewards, dones, values = (torch.zeros((args.num_steps, args.num_envs)) for _ in range(4))
-    start = time.time()
+    start_time = time.time()
     next_obs, _ = envs.reset(seed=args.seed)
     next_obs, next_done = torch.tensor(next_obs), torch.zeros(args.num_envs)
 
@@ -92,53 +92,57 @@ def main(args: Args) -> Agent:
                 policy = agent.policy(next_obs)
                 actions[step] = action = policy.sample()
                 logprobs[step], values[step] = policy.log_prob(action), agent.value(next_obs)
-            seen, reward, terminated, truncated, _ = envs.step(action.numpy())
+            observation, reward, terminated, truncated, _ = envs.step(action.numpy())
             rewards[step] = torch.tensor(reward)
-            next_obs, next_done = torch.tensor(seen), torch.tensor(terminated | truncated).float()
+            next_obs, next_done = torch.tensor(observation), torch.tensor(terminated | truncated).float()
 
         if not args.plain:
-            envs.corrector.learn()  # bisimulator: the second line
+            envs.corrector.learn()  # bisimulator: second line
 
         with torch.no_grad():
             advantages, last = torch.zeros_like(rewards), torch.zeros(args.num_envs)
-            next_value, going_on = agent.value(next_obs), 1 - next_done
+            next_value, not_done = agent.value(next_obs), 1 - next_done
             for t in reversed(range(args.num_steps)):
-                delta = rewards[t] + args.gamma * next_value * going_on - values[t]
-                advantages[t] = last = delta + args.gamma * args.gae_lambda * going_on * last
-                next_value, going_on = values[t], 1 - dones[t]
+                delta = rewards[t] + args.gamma * next_value * not_done - values[t]
+                advantages[t] = last = delta + args.gamma * args.gae_lambda * not_done * last
+                next_value, not_done = values[t], 1 - dones[t]
             returns = advantages + values
 
         b_obs, b_actions, b_logprobs = obs.flatten(0, 1), actions.flatten(), logprobs.flatten()
         b_advantages, b_returns, b_values = advantages.flatten(), returns.flatten(), values.flatten()
         for _ in range(args.update_epochs):
-            order = rng.permutation(batch_size)
-            for first in range(0, batch_size, minibatch_size):
-                pick = order[first : first + minibatch_size]
-                policy, value = agent.policy(b_obs[pick]), agent.value(b_obs[pick])
-                ratio = (policy.log_prob(b_actions[pick]) - b_logprobs[pick]).exp()
-                advantage = b_advantages[pick]
+            b_inds = rng.permutation(batch_size)
+            for start in range(0, batch_size, minibatch_size):
+                mb_inds = b_inds[start : start + minibatch_size]
+                policy, value = agent.policy(b_obs[mb_inds]), agent.value(b_obs[mb_inds])
+                ratio = (policy.log_prob(b_actions[mb_inds]) - b_logprobs[mb_inds]).exp()
+                advantage = b_advantages[mb_inds]
                 advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
                 clipped = ratio.clamp(1 - args.clip_coef, 1 + args.clip_coef)
                 pg_loss = -torch.min(advantage * ratio, advantage * clipped).mean()
-                near = b_values[pick] + (value - b_values[pick]).clamp(-args.clip_coef, args.clip_coef)
-                errors = torch.max((value - b_returns[pick]) ** 2, (near - b_returns[pick]) ** 2)
-                loss = pg_loss - args.ent_coef * policy.entropy().mean() + args.vf_coef * 0.5 * errors.mean()
+                v_clipped = b_values[mb_inds] + (value - b_values[mb_inds]).clamp(
+                    -args.clip_coef, args.clip_coef
+                )
+                v_loss = torch.max(
+                    (value - b_returns[mb_inds]) ** 2, (v_clipped - b_returns[mb_inds]) ** 2
+                ).mean()
+                loss = pg_loss - args.ent_coef * policy.entropy().mean() + args.vf_coef * 0.5 * v_loss
                 optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
                 optimizer.step()
-    print(f"{updates * batch_size} steps, {updates * batch_size / (time.time() - start):.0f} a second")
+    print(f"{updates * batch_size} steps, {updates * batch_size / (time.time() - start_time):.0f} per second")
     return agent
 
 
-def show(agent: Agent, **settings: int) -> None:
-    """Recalls of the greedy policy, simulated."""
+def evaluate(agent: Agent, **params: int) -> None:
+    """Simulate the greedy policy and print its return and recalls."""
 
     def policy(obs: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             return agent.policy(torch.tensor(np.asarray(obs))).probs.argmax(-1).numpy()
 
-    env = bisimulator.make("lending", **settings)
+    env = bisimulator.make("lending", **params)
     result = bisimulator.evaluate(env, policy, episodes=2, seeds=2)
     for name in ("average_return", "recall_g1", "recall_g2"):
         print(f"{name}: {result.summary[name][0]:.3f}")
@@ -155,4 +159,4 @@ if __name__ == "__main__":
         else:
             parser.add_argument(name, type=type(field.default), default=field.default)
     torch.set_num_threads(1)
-    show(main(Args(**vars(parser.parse_args()))))
+    evaluate(main(Args(**vars(parser.parse_args()))))

@@ -1,20 +1,19 @@
-"""Environments small enough that the right values are known exactly, and cart-pole.
+"""Probe environments: so small that values and optimal policies are known exactly. Also cart-pole.
 
-All probes are one scenario whose parameter `probe` chooses among them, so that a solver is compiled once for all.
-There is one group and one person; an observation is (signal, 1): the group's one-hot entry is always 1.
+All probes are one scenario whose parameter `probe` selects one of them, so that a solver is compiled only once. There
+is one group and one person; an observation is (signal, 1), where 1 is the one-hot entry of the group.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from bisimulator.core import Env, Scenario, Snapshot, Step
+from bisimulator.solvers.solver import TrainingState
 
 CONSTANT, OBSERVATION, ACTION, MATCHING, TWO_STEP, TERMINATED, TRUNCATED = range(7)
 
@@ -48,12 +47,12 @@ def reset(key: Key[Array, ""], params: Params) -> State:
 
 
 def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
-    """What pays, by probe:
+    """The reward of each probe.
 
-    CONSTANT: 1, then the end. OBSERVATION: the signal, -1 or 1, then the end. ACTION: 1 for action 1 and -1 for
-    action 0, then the end. MATCHING: 1 if the action is 1 exactly when the signal is positive, else -1, then the
-    end. TWO_STEP: the first action sets the signal to -1 or 1, the second step pays it whatever is done.
-    TERMINATED and TRUNCATED: 1 a step, and each single step ends the episode by termination or by truncation.
+    CONSTANT: 1. OBSERVATION: the signal, -1 or 1. ACTION: 1 for action 1 and -1 for action 0. MATCHING: 1 if the action
+    is 1 exactly when the signal is positive, else -1. All of these terminate after one step. TWO_STEP: the first action
+    sets the signal to -1 or 1, and the second step pays the signal whatever the action. TERMINATED and TRUNCATED: 1 per
+    step, and every step terminates or truncates the episode.
     """
     sign = 2.0 * action - 1.0
     fits = jnp.where((state.signal > 0) == (action == 1), 1.0, -1.0)
@@ -87,7 +86,7 @@ def snapshot(state: State) -> Snapshot:
 
 
 PROBES = Scenario(
-    summary="Probes",
+    summary="Probe environments",
     make_params=make_params,
     reset=reset,
     step=step,
@@ -102,14 +101,14 @@ def probe(which: int, **params: float) -> Env:
     return Env("probe", PROBES, make_params(probe=which, **params))
 
 
-def all_seeds(training: tuple[Any, ...]) -> tuple[Any, Any]:
-    """theta and the method's state of all seeds, from the parts in which they are trained."""
-    parts = [(part.theta, part.method) for part in training]
-    return jax.tree.map(lambda *x: np.concatenate([np.asarray(v) for v in x]), *parts)
+def all_seeds(training: tuple[TrainingState, ...]) -> tuple[PyTree, PyTree]:
+    """theta and the state of the method of all seeds, from the shards in which they are trained."""
+    shards = [(shard.theta, shard.method) for shard in training]
+    return jax.tree.map(lambda *x: np.concatenate([np.asarray(v) for v in x]), *shards)
 
 
 def values(which: int, gamma: float) -> dict[float, float]:
-    """signal -> the value of the best policy where that signal is seen."""
+    """signal -> the value of the optimal policy at that signal."""
     return {
         CONSTANT: {0.0: 1.0},
         OBSERVATION: {-1.0: -1.0, 1.0: 1.0},
@@ -122,14 +121,14 @@ def values(which: int, gamma: float) -> dict[float, float]:
 
 
 def best_actions(which: int) -> dict[float, int]:
-    """signal -> the only best action, where there is one."""
+    """signal -> the optimal action, if there is only one."""
     return {ACTION: {0.0: 1}, MATCHING: {-1.0: 0, 1.0: 1}, TWO_STEP: {0.0: 1}}.get(which, {})
 
 
-# Cart-pole, the physics of Gymnasium's CartPole-v1. An observation is (x, 1, x', theta, theta').
+# Cart-pole with the physics of Gymnasium's CartPole-v1. An observation is (x, 1, x', theta, theta').
 
 GRAVITY, MASS_POLE, MASS_TOTAL, HALF_LENGTH, FORCE, TAU = 9.8, 0.1, 1.1, 0.5, 10.0, 0.02
-MOST_X, MOST_THETA = 2.4, 12 * 2 * np.pi / 360
+MAX_X, MAX_THETA = 2.4, 12 * 2 * np.pi / 360
 
 
 class CartParams(eqx.Module):
@@ -171,7 +170,7 @@ def step_cart(
     key: Key[Array, ""], state: CartState, action: Int[Array, ""], params: CartParams
 ) -> tuple[CartState, Step]:
     after = CartState(move_cart(state.at, action), state.t + 1)
-    fallen = (jnp.abs(after.at[0]) > MOST_X) | (jnp.abs(after.at[2]) > MOST_THETA)
+    fallen = (jnp.abs(after.at[0]) > MAX_X) | (jnp.abs(after.at[2]) > MAX_THETA)
     obs = observe_cart(after, params)
     return after, Step(
         obs=obs,

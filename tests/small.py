@@ -1,4 +1,4 @@
-"""Trainings of a second, and what must hold after any of them."""
+"""Trainings that take about a second, and what must hold after each of them."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from bisimulator.solvers import trainer
 from tests.probes import all_seeds
 
 POPULATION, HORIZON, SEEDS = 6, 10, (0, 1)
-# what makes a training small, where a configuration has such a field
+# values that make a training small, for the fields that a configuration has
 TINY = {
     "num_envs": 2,
     "rollout": 4,
@@ -28,9 +28,10 @@ TINY = {
 
 
 def tiny(config):
+    """The configuration with values that make a training small."""
     fields = {f.name for f in dataclasses.fields(config)}
     small = {name: value for name, value in TINY.items() if name in fields}
-    if getattr(config, "dynamics_steps", 0):  # 0 stays 0: it says that the reward alone is learned
+    if getattr(config, "dynamics_steps", 0):  # 0 stays 0: it means that only the reward correction is learned
         small["dynamics_steps"] = 2
     return dataclasses.replace(config, **small)
 
@@ -42,9 +43,9 @@ def tiny_solver(name, env, updates=4):
 
 
 def train_and_check(name, env):
-    """Train a method for four updates; everything that holds for every method is asserted.
+    """Train a method for four updates and assert everything that holds for every method.
 
-    Returns the solver, the training, and the last progress report.
+    Returns the solver, the training and the last progress report.
     """
     solver, reports = tiny_solver(name, env), []
     training = trainer.train(env, solver, SEEDS, on_progress=reports.append)
@@ -55,8 +56,8 @@ def train_and_check(name, env):
         assert leaf.shape[0] == len(SEEDS)
         assert np.isfinite(leaf).all()
     start, _ = all_seeds(trainer.init(env, solver, SEEDS))
-    moved = jax.tree.map(lambda a, b: bool((a != b).any()), solver.policy(theta), solver.policy(start))
-    assert all(jax.tree.leaves(moved))
+    changed = jax.tree.map(lambda a, b: bool((a != b).any()), solver.policy(theta), solver.policy(start))
+    assert all(jax.tree.leaves(changed))
     network = solver.policy(jax.tree.map(lambda x: x[0], theta))
     assert network(jnp.zeros((3, env.observation_size))).shape == (3, env.num_actions)
     omega = jax.vmap(solver.method.observe_params, in_axes=(0, None), axis_size=2)(method, env.params).omega

@@ -1,10 +1,10 @@
-"""Fills the tables of the methods' pages: their rows here and as published, and what the grid search tried.
+"""Fill the tables in docs/methods: our results next to the published ones, and the rows of the grid search.
 
     python docs/tools/fill_results.py
 
-Between `<!-- results:begin NAME ... -->` and `<!-- results:end -->` come the rows of these methods from
-docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes; between `<!-- grid:begin NAME -->` and
-`<!-- grid:end -->` the rows of benchmarks/tuning.csv. A test checks that the pages say what these files say.
+Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between
+`<!-- results:begin NAME ... -->` and `<!-- results:end -->`; rows of benchmarks/tuning.csv go between
+`<!-- grid:begin NAME -->` and `<!-- grid:end -->`. A test checks that the pages agree with these files.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ PAGES = ROOT / "docs" / "methods"
 TABLES = ROOT / "docs" / "results" / "tables"
 TUNING = ROOT / "benchmarks" / "tuning.csv"
 NOTHING_RUN = (
-    "No row yet. `bisimulator reproduce` runs every method of the paper's tables; with its `tables` folder in "
-    "`docs/results`, `python docs/tools/fill_results.py` writes the rows here."
+    "No results yet. Run `bisimulator reproduce`, copy its `tables` folder to `docs/results`, and run "
+    "`python docs/tools/fill_results.py`."
 )
-NOTHING_TRIED = "Nothing tried yet: `python benchmarks/tune.py` does."
+NOTHING_TRIED = "Nothing tried yet; run `python benchmarks/tune.py`."
 _BLOCK = re.compile(r"(<!-- (results|grid):begin ([^>]*?) -->\n).*?(<!-- \2:end -->)", re.DOTALL)
 
 Row = dict[str, str]
 
 
 def main() -> None:
+    """Update all pages in docs/methods."""
     for page in sorted(PAGES.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if filled(text) != text:
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def filled(text: str, tables: Path = TABLES, tuning: Path = TUNING) -> str:
-    """The page with all its blocks written anew."""
+    """The page with all its blocks filled."""
 
     def write(block: re.Match[str]) -> str:
         names = block[3].split()
@@ -54,20 +55,21 @@ def filled(text: str, tables: Path = TABLES, tuning: Path = TUNING) -> str:
 
 
 def results(methods: Sequence[str], tables: Path) -> str:
-    """A table a scenario, with two lines a method: here, and in the paper."""
-    parts = []
+    """One table per scenario, with two rows per method: here, and in the paper."""
+    sections = []
     for scenario in registry.names("environment"):
         rows = [row for row in _read(tables / f"{scenario}.csv") if row["registered_as"] in methods]
         if rows:
-            parts.append(f"**{scenario}**\n\n{markdown(_here_and_published(rows), numbers_from=2)}")
-    return "\n\n".join(parts) or _nothing_run(methods)
+            sections.append(f"**{scenario}**\n\n{markdown(_here_and_published(rows), numbers_from=2)}")
+    return "\n\n".join(sections) or _nothing_run(methods)
 
 
 def _nothing_run(methods: Sequence[str]) -> str:
     if any(registry.lookup("method", name).published for name in methods):
         return NOTHING_RUN
     return (
-        f"The paper has no row of it; `bisimulator compare lending --methods {','.join(methods)}` makes one."
+        "The paper does not report this method. To run it: "
+        f"`bisimulator compare lending --methods {','.join(methods)}`."
     )
 
 
@@ -84,13 +86,13 @@ def _here_and_published(rows: Sequence[Row]) -> Grid:
 
 
 def grid(methods: Sequence[str], tuning: Path) -> str:
-    """A table a scenario, with a line a configuration, and the published row under it."""
-    parts = []
+    """One table per scenario, with one row per configuration, followed by the published row."""
+    sections = []
     for scenario in registry.names("environment"):
         rows = [row for row in _read(tuning) if row["scenario"] == scenario and row["method"] in methods]
         if rows:
-            parts.append(f"**{scenario}**\n\n{markdown(_tried(scenario, rows))}")
-    return "\n\n".join(parts) or NOTHING_TRIED
+            sections.append(f"**{scenario}**\n\n{markdown(_tried(scenario, rows))}")
+    return "\n\n".join(sections) or NOTHING_TRIED
 
 
 def _tried(scenario: str, rows: Sequence[Row]) -> Grid:
@@ -109,9 +111,9 @@ def _tried(scenario: str, rows: Sequence[Row]) -> Grid:
 
 
 def _measured(columns: Iterable[str]) -> list[str]:
-    """Without the mean recall where each group's is there."""
-    known = [name for name in columns if name not in ("method", "scenario", "settings", "passes")]
-    return [name for name in known if name != "recall_mean" or "recall_g1" not in known]
+    """Names of metrics, without the mean recall if there is one per group."""
+    names = [name for name in columns if name not in ("method", "scenario", "settings", "passes")]
+    return [name for name in names if name != "recall_mean" or "recall_g1" not in names]
 
 
 def _number(row: Row | None, mean: str, half: str = "") -> str:

@@ -1,8 +1,8 @@
 """An environment for tests with continuous observations: three groups, whose scores are shifted against each other.
 
 People return. Accepted people gain experience, whether or not they succeed, up to a maximum; so groups that start lower
-catch up if they are accepted. The agent observes a score, which is ability with little noise, and two more features with
-much noise. It does not observe the group.
+catch up if they are accepted. The agent observes a score, which is ability with little noise, and two more features
+with much noise. It does not observe the group.
 """
 
 import gymnasium

@@ -1,4 +1,4 @@
-"""A small world to audit in: two groups, four bins of scores."""
+"""A small environment to audit policies in: two groups, four bins of scores."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def env():
 
 
 @pytest.fixture(scope="session")
-def found(env):
+def result(env):
     return audit(
         from_thresholds("<b>up</b>=600,down=440", env),
         people="a few",

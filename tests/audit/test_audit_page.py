@@ -1,19 +1,19 @@
-"""The page stands alone and shows what was found."""
+"""The page loads nothing and shows the result of the audit."""
 
 import re
 from html.parser import HTMLParser
 
 import pytest
 
-from bisimulator.audit.audit_page import GROUP_COLUMNS, cell, render
-from bisimulator.audit.words import caveats, findings
+from bisimulator.audit.audit_page import GROUP_COLUMNS, cell, render_audit
+from bisimulator.audit.words import caveats, summary_statements
 
 VOID = {"meta", "br", "img", "link", "use", "path", "rect", "circle"}
 
 
 @pytest.fixture(scope="module")
-def page(found):
-    return render(found)
+def page(result):
+    return render_audit(result)
 
 
 class Tags(HTMLParser):
@@ -32,7 +32,7 @@ class Tags(HTMLParser):
             assert self.open.pop() == tag
 
 
-def test_it_needs_nothing_else_and_runs_nothing(page):
+def test_it_loads_nothing_and_runs_no_script(page):
     tags = Tags()
     tags.feed(page)
     assert tags.open == []
@@ -43,30 +43,30 @@ def test_it_needs_nothing_else_and_runs_nothing(page):
     assert tags.seen.count("svg") == 3
 
 
-def test_what_comes_from_outside_is_escaped(page):
+def test_names_from_outside_are_escaped(page):
     assert "<b>up</b>" not in page
     assert "&lt;b&gt;up&lt;/b&gt;" in page
     assert "First &amp; last." in page
 
 
-def test_it_tells_what_was_found(page, found):
+def test_it_has_every_sentence_and_every_number(page, result):
     from markupsafe import escape
 
-    for title, text in findings(found):
+    for title, text in summary_statements(result):
         assert str(escape(title)) in page
         assert str(escape(text)) in page
     for sentence in caveats():
         assert str(escape(sentence)) in page
     for g in range(2):
         for column in GROUP_COLUMNS:
-            assert f"<td>{cell(found, column, g)}</td>" in page
+            assert f"<td>{cell(result, column, g)}</td>" in page
 
 
-def test_it_is_the_same_each_time(page, found):
-    again = render(found)
+def test_it_is_the_same_each_time(page, result):
+    again = render_audit(result)
     assert again == page
 
 
-def test_cells(found):
-    assert re.fullmatch(r"\d+\.\d% ± \d+\.\d", cell(found, "recall", 0))
-    assert re.fullmatch(r"\d+", cell(found, "score_start", 0))
+def test_cells(result):
+    assert re.fullmatch(r"\d+\.\d% ± \d+\.\d", cell(result, "recall", 0))
+    assert re.fullmatch(r"\d+", cell(result, "score_start", 0))

@@ -1,4 +1,4 @@
-"""What people may write as a policy."""
+"""Everything that a user can pass as a policy."""
 
 import dataclasses
 
@@ -8,8 +8,11 @@ import pytest
 
 import bisimulator
 from bisimulator import policies
+from bisimulator.audit import audited_policy
 from bisimulator.audit.audited_policy import from_function, load_function, read_policy
 from bisimulator.evaluation.certify import acceptance
+from bisimulator.jobs.spec import Spec, make_spec
+from bisimulator.jobs.store import Result
 
 FUNCTIONS = """
 def by_score(score, group):
@@ -42,11 +45,11 @@ def levels(audited):
 def test_thresholds_in_points_come_to_the_nearest_edge(env):
     one = read_policy("600", env)
     assert levels(one) == [2, 2]
-    assert one.words == "Accepts everybody from score 600 on, whatever the group."
+    assert one.description == "Accepts everybody from score 600 on, whatever the group."
     assert one.notes == ()
     two = read_policy("down=440, others=610", env)
     assert levels(two) == [2, 1]
-    assert two.words == "Accepts <b>up</b> from 600, down from 450 on."
+    assert two.description == "Accepts <b>up</b> from 600, down from 450 on."
     assert two.notes == (
         "A threshold of 610 lies within a bin of scores; the nearest edge is used, 600.",
         "A threshold of 440 lies within a bin of scores; the nearest edge is used, 450.",
@@ -56,17 +59,17 @@ def test_thresholds_in_points_come_to_the_nearest_edge(env):
     assert levels(read_policy("3", env, in_bins=True)) == [3, 3]
 
 
-def test_thresholds_where_scores_have_no_other_scale():
+def test_thresholds_if_scores_have_no_other_unit():
     plain = bisimulator.make("lending")
     assert levels(read_policy("2.5", plain)) == [2.5, 2.5]
     assert levels(read_policy("1=3,2=2", plain)) == [3, 2]
 
 
 def test_a_rule_by_its_name(env):
-    assert read_policy("accept-all", env).words == "Accept everybody."
+    assert read_policy("accept-all", env).description == "Accept everybody."
 
 
-def test_functions_of_score_and_group_are_asked_at_every_bin(env, functions):
+def test_functions_of_score_and_group_are_called_at_every_bin(env, functions):
     audited = read_policy(f"{functions}:by_score", env)
     # the bins' middles are 375, 525, 650, 775
     np.testing.assert_array_equal(audited.policy.probabilities, [[0, 0, 1, 1], [0, 1, 1, 1]])
@@ -76,12 +79,12 @@ def test_functions_of_score_and_group_are_asked_at_every_bin(env, functions):
 
 def test_functions_of_observations_are_policies_as_they_are(env, functions):
     audited = read_policy(f"{functions}:by_observation", env)
-    table = acceptance(env, policies.as_policy(audited.policy), 1)[:, :, 0, 0]
+    table = acceptance(env, audited.policy, 1)[:, :, 0, 0]
     np.testing.assert_array_equal(table, [[0, 0, 1, 1]] * 2)
 
 
 def test_functions_of_modules_are_imported(env):
-    assert read_policy("tests.report.audit.test_audited:accept_from_half", env).name.endswith(
+    assert read_policy("tests.audit.test_audited_policy:accept_from_half", env).name.endswith(
         "accept_from_half"
     )
 
@@ -113,7 +116,7 @@ def test_wrong_policies_are_explained(text, parts, env):
         assert part in str(raised.value)
 
 
-def test_a_function_must_answer_with_a_share(env, functions):
+def test_a_function_must_return_a_probability(env, functions):
     with pytest.raises(
         ValueError, match="must return True, False or a probability, got 'maybe' for score 375"
     ):
@@ -130,17 +133,14 @@ def test_without_people_only_a_job_is_a_policy(tmp_path):
         read_policy(str(tmp_path), None)
 
 
-def test_a_trained_job_is_shown_the_people_it_is_asked_about(env, tmp_path, monkeypatch):
-    from bisimulator.jobs import run
-    from bisimulator.jobs.spec import Spec
-
+def test_a_trained_job_can_be_audited_with_other_people(env, tmp_path, monkeypatch):
     omega = jnp.full((2, 2), 1.5)
     seen = bisimulator.make("lending", omega=omega)
-    result = run.Result(Spec("lending", "ppo", seeds=(4, 5), solver="ppo"), None, {})
+    result = Result(Spec("lending", "ppo", seeds=(4, 5), solver="ppo"), None, {})
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    monkeypatch.setattr(run, "load", lambda folder: result)
+    monkeypatch.setattr(audited_policy, "load", lambda folder: result)
     trained = [(seen, policies.Network(lambda obs: obs, True))] * 2
-    monkeypatch.setattr(run, "load_policies", lambda folder: (result, trained))
+    monkeypatch.setattr(audited_policy, "load_policies", lambda folder: (result, trained))
     own = read_policy(str(tmp_path), None, seed=5)
     assert (own.env, own.name) == (seen, "ppo (seed 5)")
     other = read_policy(str(tmp_path), env)
@@ -153,7 +153,6 @@ def test_a_trained_job_is_shown_the_people_it_is_asked_about(env, tmp_path, monk
         ValueError, match="was trained for 2 groups and 5 observed numbers; these people have 3 and 6"
     ):
         read_policy(str(tmp_path), three)
-    monkeypatch.setattr(
-        run, "load", lambda folder: dataclasses.replace(result, spec=Spec("lending", "accept-all"))
-    )
+    rule = dataclasses.replace(result, spec=make_spec("lending", "accept-all"))
+    monkeypatch.setattr(audited_policy, "load", lambda folder: rule)
     assert read_policy(str(tmp_path), None).name == "accept-all"

@@ -1,4 +1,4 @@
-"""What holds for every registered environment, whoever writes it."""
+"""What holds for every registered environment."""
 
 from pathlib import Path
 
@@ -9,12 +9,24 @@ import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator import registry
+from bisimulator import policies, registry
+from bisimulator.core import set_omega
+from bisimulator.simulation import episode_by_steps
 
 DOCS = Path(__file__).parents[2] / "docs" / "envs"
 POPULATION, HORIZON = 7, 9
 HUGE = 10_000_000
-REAL_PEOPLE = {"lending-us-2003": 4}  # groups of which there is data, and no more
+MAX_GROUPS = {"lending-us-2003": 4}  # groups in the data of an environment of real people
+PARALLEL = [
+    name
+    for name in registry.names("environment")
+    if registry.lookup("environment", name).parallel is not None
+]
+PERSON_MODEL = [
+    name
+    for name in registry.names("environment")
+    if registry.lookup("environment", name).person_model is not None
+]
 
 
 @pytest.fixture(scope="module", params=registry.names("environment"))
@@ -24,7 +36,7 @@ def env(request):
 
 @eqx.filter_jit
 def play(scenario, params, key, actions):
-    """First observation, then all steps; the state after each of them."""
+    """The first observation, the states after all steps, and the steps."""
     first = scenario.reset(key, params)
 
     def one(state, x):
@@ -36,18 +48,18 @@ def play(scenario, params, key, actions):
     return scenario.observe(first, params), states, steps
 
 
-def rejecting(env, key=0):
+def reject_all(env, key=0):
     return play(env.scenario, env.params, jax.random.key(key), jnp.zeros(HORIZON, int))
 
 
-def test_shapes_and_types(env):
+def test_shapes_and_types_are_those_of_the_contract(env):
     state = jax.eval_shape(env.scenario.reset, jax.random.key(0), env.params)
     after, step = jax.eval_shape(env.scenario.step, jax.random.key(0), state, jnp.int32(1), env.params)
     assert jax.tree.map(lambda x: (x.shape, x.dtype), after) == jax.tree.map(
         lambda x: (x.shape, x.dtype), state
     )
     size = (env.observation_size,)
-    wanted = {
+    expected = {
         "obs": (size, jnp.float32),
         "reward": ((), jnp.float32),
         "terminated": ((), jnp.bool_),
@@ -57,19 +69,19 @@ def test_shapes_and_types(env):
         "cost": ((), jnp.float32),
         "next_self_obs": (size, jnp.float32),
     }
-    assert {name: (getattr(step, name).shape, getattr(step, name).dtype) for name in wanted} == wanted
+    assert {name: (getattr(step, name).shape, getattr(step, name).dtype) for name in expected} == expected
     people = jax.eval_shape(env.scenario.snapshot, state)
     assert people.group.shape == people.true_score.shape == people.observed_score.shape == (POPULATION,)
     assert jax.eval_shape(env.scenario.observe, state, env.params).shape == size
 
 
-def test_the_same_key_gives_the_same_episode_and_another_key_another(env):
-    first, again, other = rejecting(env, 1), rejecting(env, 1), rejecting(env, 2)
+def test_an_episode_is_deterministic_and_depends_on_the_key(env):
+    first, again, other = reject_all(env, 1), reject_all(env, 1), reject_all(env, 2)
     jax.tree.map(np.testing.assert_array_equal, first, again)
     assert (np.asarray(first[2].obs) != np.asarray(other[2].obs)).any()
 
 
-def test_side_by_side_gives_what_one_after_the_other_gives(env):
+def test_environments_in_a_batch_agree_with_single_environments(env):
     keys, actions = jax.random.split(jax.random.key(4), 3), jnp.zeros(HORIZON, int)
     together = jax.vmap(lambda k: play(env.scenario, env.params, k, actions))(keys)
     for i in range(3):
@@ -80,27 +92,27 @@ def test_side_by_side_gives_what_one_after_the_other_gives(env):
 
 
 def test_the_horizon_truncates_and_does_not_terminate(env):
-    _, _, steps = rejecting(env)
+    _, _, steps = reject_all(env)
     assert np.asarray(steps.truncated).tolist() == [False] * (HORIZON - 1) + [True]
     assert not np.asarray(steps.terminated).any()
 
 
 @pytest.mark.parametrize("groups", [1, 2, 5])
-def test_any_number_of_groups(groups):
+def test_any_number_of_groups_is_possible(groups):
     for name in registry.names("environment"):
-        if groups > REAL_PEOPLE.get(name, groups):
+        if groups > MAX_GROUPS.get(name, groups):
             continue
         env = bisimulator.make(name, groups=groups, population=POPULATION, horizon=HORIZON)
         assert env.num_groups == groups
         check_observations(env)
 
 
-def test_observations_begin_with_score_and_group_and_stay_in_range(env):
+def test_observations_begin_with_score_and_group_and_lie_in_0_to_1(env):
     check_observations(env)
 
 
 def check_observations(env):
-    first, states, steps = rejecting(env)
+    first, states, steps = reject_all(env)
     everything = np.concatenate(
         [np.asarray(first)[None], np.asarray(steps.obs), np.asarray(steps.next_self_obs)]
     )
@@ -116,22 +128,24 @@ def check_observations(env):
     assert observed.max() <= env.params.num_scores - 1
 
 
-def test_omega_has_a_row_a_group_and_a_column_a_name_and_can_be_set(env):
+def test_omega_has_one_row_per_group_and_one_column_per_name_and_can_be_set(env):
     low, high = env.omega_bounds
     shape = (env.num_groups, len(env.scenario.omega_names))
     assert env.params.omega.shape == shape
     assert low <= float(env.params.omega.min()) <= float(env.params.omega.max()) <= high
     key, state = jax.random.key(5), env.reset(jax.random.key(5))
 
-    def accepted(omega):
-        return env.with_omega(omega).step(key, state, jnp.int32(1))[1].reward
+    def reward(omega):
+        _, step = env.scenario.step(key, state, jnp.int32(1), set_omega(env.params, omega))
+        return step.reward
 
-    rewards = jax.jit(jax.vmap(accepted))(jnp.stack([jnp.full(shape, low), jnp.full(shape, high)]))
+    rewards = jax.jit(jax.vmap(reward))(jnp.stack([jnp.full(shape, low), jnp.full(shape, high)]))
     assert rewards[0] == rewards[1]
+    np.testing.assert_array_equal(env.with_omega(jnp.full(shape, high)).params.omega, np.full(shape, high))
 
 
-def test_a_step_touches_one_person_not_the_population():
-    """In the program of a step everything of the population's size is written in place, by a scatter."""
+def test_a_step_does_not_copy_the_population():
+    """In the compiled step, arrays of the size of the population are only written in place, by a scatter."""
     for name in registry.names("environment"):
         env = bisimulator.make(name, population=100_003)
         state = jax.eval_shape(env.scenario.reset, jax.random.key(0), env.params)
@@ -141,7 +155,7 @@ def test_a_step_touches_one_person_not_the_population():
 
 
 def equations(jaxpr):
-    """All equations, those of inner programs instead of the calls to them."""
+    """All equations, with those of inner programs instead of the calls to them."""
     for eqn in jaxpr.eqns:
         inner = [v.jaxpr for v in eqn.params.values() if hasattr(v, "jaxpr")]
         if inner:
@@ -158,15 +172,15 @@ def is_large(eqn, population):
 @pytest.mark.parametrize(
     "name", ["lending-conscientiousness", pytest.param("college", marks=pytest.mark.long)]
 )
-def test_ten_million_people(name):
+def test_ten_million_people_are_possible(name):
     env = bisimulator.make(name, population=HUGE)
     state = jax.jit(env.reset)(jax.random.key(0))
 
     def one(state, key):
         return env.step(key, state, jnp.int32(1))
 
-    few = jax.jit(lambda state, keys: jax.lax.scan(one, state, keys), donate_argnums=0)
-    state, steps = few(state, jax.random.split(jax.random.key(1), 5))
+    play_few = jax.jit(lambda state, keys: jax.lax.scan(one, state, keys), donate_argnums=0)
+    state, steps = play_few(state, jax.random.split(jax.random.key(1), 5))
     assert int(state.t) == 5
     assert np.isfinite(np.asarray(steps.obs)).all()
     assert env.scenario.snapshot(state).group.shape == (HUGE,)
@@ -185,8 +199,94 @@ def test_a_sweep_over_parameters_is_a_vmap(env):
     assert np.asarray(jax.vmap(run, in_axes=(axes,))(many)).sum(-1).tolist() == [0, 2]
 
 
-def test_there_is_a_page_about_it():
-    for name, target in registry.names("environment").items():
+def test_accepts_maps_every_action_to_a_boolean_and_action_0_rejects(env):
+    actions = jnp.arange(env.num_actions)
+    accepted = env.scenario.accepts(actions)
+    assert accepted.dtype == jnp.bool_
+    assert accepted.shape == actions.shape
+    assert not accepted[0]
+    assert accepted.any()
+    table = jnp.tile(actions, (2, 3, 1))
+    np.testing.assert_array_equal(env.scenario.accepts(table), np.broadcast_to(accepted, table.shape))
+
+
+@pytest.mark.parametrize("name", PARALLEL)
+def test_parallel_episodes_have_the_shapes_of_step_by_step_episodes(name):
+    env = bisimulator.make(name, population=POPULATION, horizon=HORIZON)
+    act, parallel = policies.accept_all().bind(env), env.scenario.parallel
+
+    def at_once(key):
+        return parallel.play(parallel.plan(key, env.params, HORIZON), act, env.params)
+
+    def by_steps(key):
+        return episode_by_steps(env.scenario, key, act, env.params, HORIZON)
+
+    key = jax.random.key(0)
+    assert shapes(jax.eval_shape(at_once, key)) == shapes(jax.eval_shape(by_steps, key))
+
+
+@pytest.mark.parametrize("name", PARALLEL)
+def test_a_planned_episode_can_be_played_again_with_another_omega(name):
+    """The same people come in the same order; with one action for everybody, only observations differ."""
+    env = bisimulator.make(name, population=POPULATION, horizon=HORIZON)
+    act, parallel = policies.accept_all().bind(env), env.scenario.parallel
+    planned = parallel.plan(jax.random.key(0), env.params, HORIZON)
+    other = set_omega(env.params, jnp.zeros_like(env.params.omega))
+    first, second = (parallel.play(planned, act, params)[0] for params in (env.params, other))
+    for field in ("action", "reward", "group", "qualified", "valid"):
+        np.testing.assert_array_equal(getattr(first, field), getattr(second, field))
+    assert (np.asarray(first.next_self_obs) != np.asarray(second.next_self_obs)).any()
+
+
+def shapes(tree):
+    return jax.tree.map(lambda x: (x.shape, x.dtype), tree)
+
+
+@pytest.mark.parametrize("name", PERSON_MODEL)
+def test_the_person_model_has_the_numbers_of_the_parameters(name):
+    env = bisimulator.make(name, population=POPULATION, horizon=HORIZON)
+    params, chain = env.params, env.scenario.person_model.chain(env.params)
+    assert (chain.population, chain.horizon, chain.num_scores) == (POPULATION, HORIZON, params.num_scores)
+    assert (chain.reward_repaid, chain.reward_default) == tuple(map(float, params.accept_rewards))
+    np.testing.assert_allclose(chain.group_sizes, POPULATION * params.group_probs, rtol=1e-6)
+    assert chain.initial.shape == (env.num_groups, params.num_scores)
+    np.testing.assert_allclose(chain.initial.sum(-1), 1)
+    np.testing.assert_allclose(chain.type_probs.sum(), 1)
+    assert chain.repayment.shape == (len(chain.type_probs), env.num_groups, params.num_scores)
+    assert ((chain.repayment >= 0) & (chain.repayment <= 1)).all()
+    if not chain.has_hidden_type:
+        np.testing.assert_allclose(chain.repayment[0], params.qualified_probs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", PERSON_MODEL)
+def test_the_person_model_moves_scores_and_pays_as_the_environment_does(name):
+    env = bisimulator.make(name, population=POPULATION, horizon=HORIZON)
+    model, chain = env.scenario.person_model, env.scenario.person_model.chain(env.params)
+    params = set_omega(env.params, model.true_omega(env.params))
+    assert params.omega.shape == env.params.omega.shape
+    first, _, steps = play(env.scenario, params, jax.random.key(0), jnp.ones(HORIZON, int))
+    decided_on = np.concatenate([np.asarray(first)[None], np.asarray(steps.obs)[:-1]])
+    top, qualified = params.num_scores - 1, np.asarray(steps.qualified)
+    before, after = (
+        np.rint(obs[:, 0] * top).astype(int) for obs in (decided_on, np.asarray(steps.next_self_obs))
+    )
+    repaid, defaulted = chain.next_scores
+    np.testing.assert_array_equal(after, np.where(qualified, repaid[before], defaulted[before]))
+    np.testing.assert_allclose(steps.reward, np.where(qualified, chain.reward_repaid, chain.reward_default))
+
+
+@pytest.mark.parametrize("name", PERSON_MODEL)
+def test_the_person_model_has_the_observations_of_the_environment(name):
+    env = bisimulator.make(name, population=POPULATION, horizon=HORIZON)
+    observations = np.asarray(env.scenario.person_model.observations(env.params, 3))
+    assert observations.shape == (env.num_groups, env.params.num_scores, 3, 3, env.observation_size)
+    first = np.asarray(env.observe(env.reset(jax.random.key(0))))
+    group, score = first[1 : 1 + env.num_groups].argmax(), round(first[0] * (env.params.num_scores - 1))
+    np.testing.assert_allclose(observations[group, score, 0, 0], first, atol=1e-6)
+
+
+def test_every_built_in_environment_is_documented():
+    for name, target in registry.BUILT_IN["environment"].items():
         module = target.partition(":")[0].rpartition(".")[2]
         page = (DOCS / f"{module}.md").read_text(encoding="utf-8")
         assert f"`{name}`" in page

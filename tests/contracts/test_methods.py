@@ -1,4 +1,4 @@
-"""What holds for every registered method, whoever writes it."""
+"""What holds for every registered method."""
 
 from functools import partial
 from itertools import cycle, islice
@@ -21,7 +21,7 @@ LEARNED = [
 
 
 def pairs(methods, first):
-    """Every method in every environment: `first` at once, the rest where there is time, because compiling takes it."""
+    """Every method in every environment; all but the pairs in `first` are long tests, because compiling takes time."""
     every = [(name, scenario) for name in methods for scenario in registry.names("environment")]
     return [pair if pair in first else pytest.param(*pair, marks=pytest.mark.long) for pair in every]
 
@@ -45,11 +45,11 @@ def test_a_rule_decides_in_every_environment(name, scenario):
         assert set(actions.ravel().tolist()) <= set(range(env.num_actions))
 
 
-def test_every_method_is_a_rule_or_learned():
+def test_every_method_is_a_rule_or_a_learned_method():
     assert {*RULES, *LEARNED} == set(registry.names("method"))
 
 
-# those that are run at once are in tests/golden, with their numbers
+# tests/golden has the short ones, with their numbers
 @pytest.mark.long
 @pytest.mark.parametrize("scenario", registry.names("environment"))
 @pytest.mark.parametrize("name", LEARNED)
@@ -64,8 +64,8 @@ MANY_GROUPS = ("lending", {"groups": 40})
     ("scenario", "settings"), [*((name, {}) for name in registry.names("environment")), MANY_GROUPS]
 )
 @pytest.mark.parametrize("name", LEARNED)
-def test_an_update_keeps_the_shapes_of_everything_in_every_environment(name, scenario, settings):
-    """Traced, not run: a method that does not fit an environment shows here."""
+def test_an_update_preserves_all_shapes_in_every_environment(name, scenario, settings):
+    """The update is only traced, which is enough to find a method that does not fit an environment."""
     env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON, **settings)
     solver = tiny_solver(name, env)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), len(SEEDS)))
@@ -74,8 +74,8 @@ def test_an_update_keeps_the_shapes_of_everything_in_every_environment(name, sce
     assert shapes(before) == shapes(after)
     assert logs["qualified"].shape == (len(SEEDS), env.num_groups)
     if solver.method.adapt_at(solver.updates):
-        improve = partial(trainer._adapt, solver, env.scenario, env.params, horizon=HORIZON)
-        assert shapes(jax.eval_shape(improve, before)) == shapes(before)
+        adapt = partial(trainer._adapt, solver, env.scenario, env.params, horizon=HORIZON)
+        assert shapes(jax.eval_shape(adapt, before)) == shapes(before)
 
 
 def shapes(tree):
@@ -83,7 +83,7 @@ def shapes(tree):
 
 
 @pytest.mark.parametrize("name", LEARNED)
-def test_a_learned_method_is_hashable_named_and_says_what_it_is(name):
+def test_a_learned_method_has_a_summary_and_a_solver_and_is_hashable(name):
     entry, env = registry.lookup("method", name), bisimulator.make("lending", population=6, horizon=5)
     assert entry.summary
     assert entry.solver in trainer.SOLVERS

@@ -1,11 +1,13 @@
-"""What holds for every registered metric, whoever writes it."""
+"""What holds for every registered metric."""
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from bisimulator import registry
+from bisimulator.core import Direction
 from tests.metrics.outcomes import outcome
 
 DOCS = Path(__file__).parents[2] / "docs" / "metrics"
@@ -21,7 +23,7 @@ COUNTS = {
 PEOPLE = [[1, 2, 3], [4, 1, 0], [2, 2, 2], [0, 0, 5], [3, 0, 1]]
 
 
-def made(groups):
+def small_outcome(groups):
     return outcome(PEOPLE[:groups], **{name: values[:groups] for name, values in COUNTS.items()})
 
 
@@ -31,8 +33,8 @@ def metric(request):
 
 
 @pytest.mark.parametrize("groups", [1, 2, 5])
-def test_columns_are_finite_with_the_leading_axes_and_named_after_the_metric(metric, groups):
-    columns = metric.columns(made(groups))
+def test_columns_are_finite_keep_leading_axes_and_are_named_after_the_metric(metric, groups):
+    columns = metric.columns(small_outcome(groups))
     assert columns
     for name, values in columns.items():
         assert values.shape == (2,)
@@ -43,22 +45,22 @@ def test_columns_are_finite_with_the_leading_axes_and_named_after_the_metric(met
 
 
 def test_one_group_has_no_gap(metric):
-    for name, values in metric.columns(made(1)).items():
+    for name, values in metric.columns(small_outcome(1)).items():
         if name.endswith(("_gap", "_sd")):
             np.testing.assert_allclose(values, 0, atol=1e-12)
 
 
-def test_groups_that_are_alike_have_no_gap(metric):
+def test_equal_groups_have_no_gap(metric):
     alike = outcome([PEOPLE[0]] * 3, **{name: values[:1] * 3 for name, values in COUNTS.items()})
     for name, values in metric.columns(alike).items():
         if name.endswith(("_gap", "_sd")):
             np.testing.assert_allclose(values, 0, atol=1e-9)
 
 
-def test_an_empty_group_is_nan_by_group_and_left_out_over_groups(metric):
+def test_an_empty_group_is_nan_and_does_not_count_over_groups(metric):
     empty = outcome([*PEOPLE[:2], [0, 0, 0]], **{name: [*values[:2], 0] for name, values in COUNTS.items()})
-    columns, without = metric.columns(empty), metric.columns(made(2))
-    counted = metric.name == "approvals"  # nothing is a number there
+    columns, without = metric.columns(empty), metric.columns(small_outcome(2))
+    counted = metric.name == "approvals"  # a group without people has 0 approvals
     for name, values in columns.items():
         if name.endswith("_g3"):
             assert (values == 0).all() if counted else np.isnan(values).all()
@@ -66,11 +68,53 @@ def test_an_empty_group_is_nan_by_group_and_left_out_over_groups(metric):
             np.testing.assert_allclose(values, without[name])
 
 
-def test_which_way_is_better_is_said(metric):
-    assert metric.best in ("higher", "lower", "")
+def random_outcome(seed, groups):
+    """Counts that an episode can have: nobody is approved without applying, and so on."""
+    rng = np.random.default_rng(seed)
+    applied = rng.integers(0, 40, groups)
+    approved, qualified = rng.binomial(applied, 0.6), rng.binomial(applied, 0.5)
+    at_least = np.maximum(approved + qualified - applied, 0)
+    approved_qualified = rng.integers(at_least, np.minimum(approved, qualified) + 1)
+    burdened = rng.binomial(approved, 0.5)
+    counts = {
+        "applied": applied,
+        "approved": approved,
+        "qualified": qualified,
+        "approved_qualified": approved_qualified,
+        "reward": 2 * approved_qualified - approved,
+        "burden": burdened * rng.uniform(0.1, 5, groups),
+        "burdened": burdened,
+    }
+    return outcome(rng.integers(0, 9, (groups, 7)), **counts)
 
 
-def test_there_is_a_page_with_formula_and_meaning(metric):
+@pytest.mark.parametrize("groups", [1, 2, 5, 40])
+def test_every_column_has_a_title_a_direction_and_bounds_that_hold(metric, groups):
+    for seed in range(20):
+        for name, values in metric.columns(random_outcome(seed, groups)).items():
+            column = metric.column(name)
+            assert column is not None, f"{metric.name} does not declare its column {name}"
+            assert column.title
+            assert column.head
+            assert column.direction in get_args(Direction)
+            low, high = column.bounds
+            low, high = -np.inf if low is None else low, np.inf if high is None else high
+            assert low < high
+            known = values[~np.isnan(values)]
+            assert ((known >= low - 1e-9) & (known <= high + 1e-9)).all(), (
+                f"{name} is outside [{low}, {high}]"
+            )
+
+
+def test_a_metric_declares_only_its_own_columns(metric):
+    assert metric.column("unknown") is None
+    assert metric.column(f"{metric.name}_gx") is None
+    others = [registry.lookup("metric", name) for name in registry.names("metric")]
+    for name in metric.columns(small_outcome(3)):
+        assert [other.name for other in others if other.column(name) is not None] == [metric.name]
+
+
+def test_every_metric_has_a_page_with_its_formula_and_the_meaning_of_0(metric):
     page = (DOCS / f"{metric.name.replace('_', '-')}.md").read_text(encoding="utf-8")
     assert f"`{metric.name}" in page
     for part in ("## Formula", "## What 0 means"):

@@ -1,4 +1,4 @@
-"""The loops of one's own run, with and without the Bisimulator, and learn from corrected rewards."""
+"""The training loops run, with and without the Bisimulator, and learn from corrected rewards."""
 
 import runpy
 from pathlib import Path
@@ -16,16 +16,16 @@ def test_a_plain_loop(capsys):
     shown = capsys.readouterr().out
     assert shown.count("group") == 2
     assert "recall_g2" in shown
-    worth = [script["learn"](40, plain) for plain in (True, False)]
-    assert np.abs(worth[0]).max() <= 1  # rewards of lending are -1, 0 and 1
-    assert (worth[0] != worth[1]).any()
+    plain, corrected = (script["learn"](40, plain) for plain in (True, False))
+    assert np.abs(plain).max() <= 1  # rewards of lending are -1, 0 and 1
+    assert (plain != corrected).any()
 
 
-def test_a_plain_loop_is_short():
+def test_the_plain_loop_is_short():
     source = (EXAMPLES / "plain_loop.py").read_text(encoding="utf-8")
     body = source[source.index("def learn") : source.index("def main")].strip().splitlines()
     assert len(body) <= 25
-    assert source.count("# one") == source.count("# two") == 1
+    assert source.count("# bisimulator: ") == 2
 
 
 def test_cleanrl_style(capsys):
@@ -34,12 +34,12 @@ def test_cleanrl_style(capsys):
     torch.set_num_threads(1)
     args = script["Args"](total_timesteps=1024, num_steps=32, minibatches=2, update_epochs=1)
     agent = script["main"](args)
-    script["show"](agent, **SMALL)
+    script["evaluate"](agent, **SMALL)
     torch.set_num_threads(threads)
     assert "recall_g2" in capsys.readouterr().out
     assert all(weights.isfinite().all() for weights in agent.parameters())
 
 
-def test_two_lines_make_the_difference():
+def test_cleanrl_style_needs_two_lines():
     source = (EXAMPLES / "cleanrl_style.py").read_text(encoding="utf-8")
-    assert source.count("# bisimulator: the") == 2
+    assert source.count("# bisimulator: ") == 2

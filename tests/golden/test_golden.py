@@ -1,7 +1,7 @@
 """A few pinned numbers of every solver, method, scenario and exact tool.
 
-Whoever changes a number changes what stored jobs mean. So these tests fail until the store's version is raised
-(`VERSION` in `jobs/spec.py`) and the numbers are written anew: `make golden`.
+A change of these numbers changes the meaning of stored jobs. Whoever changes one raises `VERSION` in `jobs/spec.py` and
+writes the new numbers with `make golden`; until then these tests fail.
 """
 
 import json
@@ -54,23 +54,21 @@ def stored():
 
 
 def pinned(case, numbers):
-    """The numbers of a case must be the stored ones; with BISIMULATOR_WRITE_GOLDEN set they become them."""
-    found = [float(f"{number:.7g}") for number in np.ravel(numbers)]
-    assert np.isfinite(found).all()
+    """Compare the numbers of a case with the stored ones; BISIMULATOR_WRITE_GOLDEN=1 writes them instead."""
+    rounded = [float(f"{number:.7g}") for number in np.ravel(numbers)]
+    assert np.isfinite(rounded).all()
     if WRITE:
         known = stored() if FILE.exists() else {"version": VERSION, "numbers": {}}
         if known["version"] != VERSION:
             known = {"version": VERSION, "numbers": {}}
-        known["numbers"][case] = found
+        known["numbers"][case] = rounded
         FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
         stored.cache_clear()
         return
-    assert stored()["version"] == VERSION, (
-        "the store's version was raised; write the numbers anew: make golden"
-    )
-    assert case in stored()["numbers"], f"{case} has no numbers yet; write them: make golden"
-    assert found == pytest.approx(stored()["numbers"][case], rel=2e-4, abs=1e-6), (
-        f"{case}: numbers have changed; if that is meant, raise VERSION and write them anew: make golden"
+    assert stored()["version"] == VERSION, "VERSION was raised; write the new numbers: make golden"
+    assert case in stored()["numbers"], f"{case} has no stored numbers; write them: make golden"
+    assert rounded == pytest.approx(stored()["numbers"][case], rel=2e-4, abs=1e-6), (
+        f"{case}: the numbers changed; if this is intended, raise VERSION and write them: make golden"
     )
 
 
@@ -92,7 +90,7 @@ TRAININGS = [
 
 
 @pytest.mark.parametrize(("name", "scenario", "settings"), TRAININGS)
-def test_training(name, scenario, settings):
+def test_a_short_training(name, scenario, settings):
     env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON, **settings)
     solver, training, progress = train_and_check(name, env)
     theta, method = all_seeds(training)
@@ -113,7 +111,7 @@ def test_training(name, scenario, settings):
 
 @pytest.mark.parametrize("scenario", ["lending", "college"])
 @pytest.mark.parametrize("name", RULES)
-def test_rule(name, scenario, tmp_path):
+def test_the_results_of_a_rule(name, scenario, tmp_path):
     spec = make_spec(
         scenario,
         name,
@@ -125,8 +123,8 @@ def test_rule(name, scenario, tmp_path):
 
 
 @pytest.mark.parametrize(("scenario", "settings"), JOBS)
-def test_job(scenario, settings, tmp_path):
-    """A whole job: trained, with learning curves, evaluated."""
+def test_the_results_of_a_job(scenario, settings, tmp_path):
+    """A whole job: training, learning curves and evaluation."""
     method = registry.lookup("method", "ppo")
     solver = tiny(trainer.SOLVERS[method.solver][1]())
     spec = make_spec(
@@ -147,28 +145,29 @@ def test_job(scenario, settings, tmp_path):
 
 
 def headlines(result):
-    wanted = ("average_return", "approval_rate_mean", "credit_gap", "social_burden_mean")
+    names = ("average_return", "approval_rate_mean", "credit_gap", "social_burden_mean")
     means = {name: mean_and_interval(values)[0] for name, values in result.columns.items()}
-    return [means[name] for name in wanted if name in means and np.isfinite(means[name])]
+    return [means[name] for name in names if name in means and np.isfinite(means[name])]
 
 
 @pytest.mark.parametrize("scenario", registry.names("environment"))
-def test_gymnasium_episode(scenario):
+def test_an_episode_of_the_gymnasium_environment(scenario):
     env = gymnasium.make(gymnasium_id(scenario), population=30, horizon=40)
     obs, _ = env.reset(seed=3)
-    rewards, seen, over = 0.0, obs.sum(), False
+    total_reward, total_obs, ended = 0.0, obs.sum(), False
     t = 0
-    while not over:
+    while not ended:
         obs, reward, terminated, truncated, info = env.step(int(t % 3 > 0))
-        rewards, seen, t, over = rewards + reward, seen + obs.sum(), t + 1, terminated or truncated
+        total_reward, total_obs = total_reward + reward, total_obs + obs.sum()
+        t, ended = t + 1, terminated or truncated
     pinned(
         f"gymnasium {scenario}",
-        [rewards, seen, t, info["outcome"]["true_scores"].sum(), info["outcome"]["counts"].sum()],
+        [total_reward, total_obs, t, info["outcome"]["true_scores"].sum(), info["outcome"]["counts"].sum()],
     )
 
 
 @pytest.mark.parametrize("scenario", LENDING)
-def test_exact(scenario):
+def test_exact_values(scenario):
     env = bisimulator.make(scenario, population=20, horizon=100)
     groups, scores = env.num_groups, env.params.num_scores
     table = np.tile(np.linspace(0.1, 1.0, scores), (groups, 1))

@@ -1,24 +1,22 @@
-"""Results as a run would leave them, made up in milliseconds: nothing is trained or simulated."""
+"""Synthetic results, as a job would store them, in milliseconds: nothing is trained or simulated."""
 
-import sys
-import types
+import dataclasses
 from contextlib import contextmanager
 
 import numpy as np
-import pytest
 
 from bisimulator import registry
 from bisimulator.core import COUNTS, SCORE_GRID, Outcome
 from bisimulator.jobs.learning_curves import Curves
-from bisimulator.jobs.run import Result
 from bisimulator.jobs.spec import make_spec
+from bisimulator.jobs.store import Result
 from bisimulator.methods.hooks import LearnedMethod
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&"
 SCORES = {"college": 10}  # lending has 7
 
 
-def made_up(
+def synthetic_result(
     scenario="lending",
     method="ppo",
     *,
@@ -55,6 +53,26 @@ def made_up(
     return Result(spec, result.outcome, result.learned, _curves(result, points, rng), 12.5)
 
 
+def with_counts(result, name, values):
+    """The same result with other counts; `values` has, or broadcasts to, the shape (seeds, episodes, groups)."""
+    counts = np.array(result.outcome.counts)
+    counts[..., COUNTS.index(name)] = values
+    return dataclasses.replace(result, outcome=dataclasses.replace(result.outcome, counts=counts))
+
+
+def by_chance():
+    """Two results whose recall gaps differ, 0.5 ± 5.08 against 0.2 ± 0.0, but not significantly."""
+    per_seed = {"ppo": [(1.0, 0.1), (0.6, 0.5)], "dqn": [(0.8, 0.6), (0.8, 0.6)]}
+    return [
+        with_counts(
+            synthetic_result(method=method, seeds=2, noise=0.0),
+            "approved_qualified",
+            50 * np.array(recalls)[:, None, :],
+        )
+        for method, recalls in per_seed.items()
+    ]
+
+
 def _learned(spec, groups, rng):
     if "bisimulator" not in spec.method:
         return {}
@@ -72,26 +90,25 @@ def _curves(result, points, rng):
     )
 
 
-def few():
-    """Two scenarios: trained methods and a rule; two groups and ten."""
+def several_results():
+    """Two scenarios, with two groups and with ten: trained methods and a rule."""
     many = np.linspace(0.95, 0.3, 10)
     return [
-        made_up("lending", "ppo"),
-        made_up("lending", "dqn", recalls=(0.92, 0.38)),
-        made_up("lending", "ppo-bisimulator", recalls=(1.0, 1.0), income=950.0),
-        made_up("lending", "ppo-bisimulator-reward", recalls=(1.0, 1.0), income=960.0),
-        made_up("lending", "accept-all", recalls=(1.0, 1.0), income=955.0),
-        made_up("lending-10-groups", "ppo", recalls=many),
-        made_up("lending-10-groups", "ppo-bisimulator", recalls=np.ones(10), income=950.0),
+        synthetic_result("lending", "ppo"),
+        synthetic_result("lending", "dqn", recalls=(0.92, 0.38)),
+        synthetic_result("lending", "ppo-bisimulator", recalls=(1.0, 1.0), income=950.0),
+        synthetic_result("lending", "ppo-bisimulator-reward", recalls=(1.0, 1.0), income=960.0),
+        synthetic_result("lending", "accept-all", recalls=(1.0, 1.0), income=955.0),
+        synthetic_result("lending-10-groups", "ppo", recalls=many),
+        synthetic_result("lending-10-groups", "ppo-bisimulator", recalls=np.ones(10), income=950.0),
     ]
 
 
 @contextmanager
 def hostile_method():
     """While it is registered, a method has the name that an attacker would choose."""
-    module = types.ModuleType("somebodys")
-    module.METHOD = LearnedMethod(summary="", published="", solver="ppo")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "somebodys", module)
-        patch.setitem(registry.names("method"), HOSTILE, "somebodys:METHOD")
+    registry.register("method", HOSTILE, LearnedMethod(summary="", published="", solver="ppo"))
+    try:
         yield HOSTILE
+    finally:
+        registry.unregister("method", HOSTILE)

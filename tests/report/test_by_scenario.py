@@ -1,55 +1,84 @@
-"""Results in the order of the paper, each once, with names that tell them apart."""
+"""Results in the order of the paper, each once, with labels that tell them apart."""
 
 import numpy as np
 
-from bisimulator.report._by_scenario import scenes
-from tests.report.made_up import made_up
+from bisimulator.report._by_scenario import by_scenario
+from tests.report.synthetic_results import synthetic_result
 
 
-def labels(scene):
-    return [entry.label for entry in scene.entries]
+def labels(scenario):
+    return [entry.label for entry in scenario.entries]
 
 
-def test_scenarios_are_in_the_registrys_order_and_methods_in_the_papers():
-    found = scenes(
+def test_scenarios_are_in_the_order_of_the_registry_and_methods_in_that_of_the_paper():
+    scenarios = by_scenario(
         [
-            made_up("college", "ppo"),
-            made_up("lending", "accept-all"),
-            made_up("lending", "dqn"),
-            made_up("lending", "ppo"),
-            made_up("lending", "ppo-bisimulator"),
+            synthetic_result("college", "ppo"),
+            synthetic_result("lending", "accept-all"),
+            synthetic_result("lending", "dqn"),
+            synthetic_result("lending", "ppo"),
+            synthetic_result("lending", "ppo-bisimulator"),
         ]
     )
-    assert [scene.scenario for scene in found] == ["lending", "college"]
-    assert labels(found[0]) == ["PPO + Bisimulator", "PPO", "DQN", "accept-all"]
+    assert [scenario.name for scenario in scenarios] == ["lending", "college"]
+    assert labels(scenarios[0]) == ["PPO + Bisimulator", "PPO", "DQN", "accept-all"]
 
 
-def test_what_the_paper_has_and_we_do_not_is_known():
-    (scene,) = scenes([made_up("lending-10-groups", "ppo", recalls=np.full(10, 0.5))])
-    assert scene.missing == ["PPO + Bisimulator", "PPO + Bisimulator (Reward only)", "ELBERT-PO"]
+def test_methods_of_the_paper_without_a_result_are_listed():
+    (scenario,) = by_scenario([synthetic_result("lending-10-groups", "ppo", recalls=np.full(10, 0.5))])
+    assert scenario.missing == ["PPO + Bisimulator", "PPO + Bisimulator (Reward only)", "ELBERT-PO"]
 
 
-def test_the_same_job_counts_once_and_jobs_that_differ_are_told_apart():
-    long, short = made_up(steps=40_000), made_up(steps=20_000)
-    (scene,) = scenes([short, long, long])
-    assert [entry.result.spec.steps for entry in scene.entries] == [40_000, 20_000]
-    assert len(set(labels(scene))) == len({entry.key for entry in scene.entries}) == 2
-    assert all(label.startswith("PPO [") for label in labels(scene))
+def test_the_same_job_counts_once_and_jobs_that_differ_are_labelled_by_what_differs():
+    long, short = synthetic_result(steps=40_000), synthetic_result(steps=20_000)
+    (scenario,) = by_scenario([short, long, long])
+    assert [entry.result.spec.steps for entry in scenario.entries] == [40_000, 20_000]
+    assert labels(scenario) == ["PPO (steps 40000)", "PPO (steps 20000)"]
+    assert len({entry.key for entry in scenario.entries}) == 2
 
 
-def test_other_settings_have_no_row_in_the_paper_and_stand_behind():
-    other = made_up(settings={"population": 500})
-    (scene,) = scenes([other, made_up()])
-    assert [bool(entry.paper) for entry in scene.entries] == [True, False]
+def test_variants_of_a_method_are_labelled_by_their_options():
+    results = [
+        synthetic_result(method="ppo-bisimulator", config={"gauge": "kappa", "kappa": kappa})
+        for kappa in (0.0, 0.05)
+    ]
+    (scenario,) = by_scenario(results)
+    assert sorted(labels(scenario)) == ["PPO + Bisimulator (kappa 0.0)", "PPO + Bisimulator (kappa 0.05)"]
+    assert sorted(entry.short for entry in scenario.entries)[1] == "PPO + Bisim. (kappa 0.05)"
 
 
-def test_omega_is_there_only_where_a_method_changes_it():
+def test_jobs_with_other_settings_have_no_row_in_the_paper_and_come_last():
+    other = synthetic_result(settings={"population": 500})
+    (scenario,) = by_scenario([other, synthetic_result()])
+    assert [bool(entry.paper) for entry in scenario.entries] == [True, False]
+
+
+def test_omega_is_there_only_if_the_method_adapts_it():
     methods = ("ppo-bisimulator", "ppo-bisimulator-reward", "ppo", "accept-all")
-    (scene,) = scenes([made_up(method=method) for method in methods])
-    assert [entry.omega is not None for entry in scene.entries] == [True, False, False, False]
+    (scenario,) = by_scenario([synthetic_result(method=method) for method in methods])
+    assert [entry.omega is not None for entry in scenario.entries] == [True, False, False, False]
+
+
+def test_the_options_decide_whether_omega_is_adapted_and_not_the_name_of_the_method():
+    never = {"dynamics_steps": 0}
+    (scenario,) = by_scenario([synthetic_result(method="ppo-bisimulator", config=never)])
+    assert scenario.entries[0].omega is None
+    some = {"dynamics_steps": 20}
+    (scenario,) = by_scenario([synthetic_result(method="ppo-bisimulator-reward", config=some)])
+    assert scenario.entries[0].omega is not None
+
+
+def test_reports_talk_about_a_scenario_in_its_own_words():
+    words = {
+        name: by_scenario([synthetic_result(name)])[0].env.scenario.vocabulary.approvals
+        for name in ("lending", "college")
+    }
+    assert words == {"lending": "loans", "college": "admissions"}
 
 
 def test_a_seeds_value_is_the_mean_of_its_episodes():
-    result = made_up()
-    (scene,) = scenes([result])
-    np.testing.assert_allclose(scene.entries[0].per_seed("recall_gap"), result.columns["recall_gap"].mean(1))
+    result = synthetic_result()
+    (scenario,) = by_scenario([result])
+    np.testing.assert_allclose(
+        scenario.entries[0].per_seed("recall_gap"), result.columns["recall_gap"].mean(1)
+    )

@@ -1,4 +1,4 @@
-"""The paper's table next to ours: which rows, what is bold, what the files hold."""
+"""The paper's table with our rows: which rows, what is bold, what the files and the sentence say."""
 
 import csv
 import dataclasses
@@ -10,11 +10,14 @@ from rich.console import Console
 
 import bisimulator
 from bisimulator import published
-from bisimulator.jobs.run import Result
+from bisimulator.api._running import run_jobs
 from bisimulator.jobs.spec import make_spec
+from bisimulator.jobs.store import Result
 from bisimulator.report import comparison
-from bisimulator.report._progress_bar import describe, progress_bar
+from bisimulator.report._observation_dynamics import omega_in_words
 from bisimulator.report._table_columns import paper_columns
+from bisimulator.report.text import number
+from tests.report.synthetic_results import by_chance, synthetic_result
 
 SETTINGS = {"population": 12, "horizon": 20}
 METHODS = ("accept-all", "threshold")
@@ -22,35 +25,35 @@ METHODS = ("accept-all", "threshold")
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """(results, what was printed, the folder) of two rules in a tiny lending."""
-    out, text = tmp_path_factory.mktemp("runs"), io.StringIO()
-    console = Console(file=text, width=160)
-    results = comparison.show_comparison(
-        "lending", METHODS, out, console, seeds=2, episodes=2, settings=SETTINGS
-    )
-    return results, text.getvalue(), out
+    """The results of two rules in a tiny lending, and the folder of their tables."""
+    folder = tmp_path_factory.mktemp("runs")
+    specs = [make_spec("lending", method, seeds=2, episodes=2, settings=SETTINGS) for method in METHODS]
+    results = run_jobs(specs, folder, None).results
+    comparison.write_comparison(results, folder / "lending")
+    return results, folder / "lending"
 
 
 def with_summary(method, **means):
-    """A result whose summary is made up."""
+    """A result with a given summary."""
     spec = make_spec("lending", method, seeds=2, episodes=1)
 
-    class MadeUp(Result):
+    class WithSummary(Result):
         @property
         def summary(self):
-            columns = paper_columns("lending")
-            return {m: (means.get(m, 0.5), 0.01) for m in columns}
+            return {m: (means.get(m, 0.5), 0.01) for m in paper_columns("lending")}
 
-        @property
-        def columns(self):
-            return {}
-
-    return MadeUp(spec, None, {})
+    return WithSummary(spec, synthetic_result().outcome, {})
 
 
-def shown(renderable):
+def rendered(renderable):
     console = Console(file=io.StringIO(), width=200)
     console.print(renderable)
+    return console.file.getvalue()
+
+
+def notes(*results):
+    console = Console(file=io.StringIO(), width=200)
+    comparison.print_notes(results, console)
     return console.file.getvalue()
 
 
@@ -62,33 +65,32 @@ def cells(table, title):
 
 def test_each_of_our_rows_has_the_published_one_below_it():
     table = comparison.paper_table([with_summary("ppo"), with_summary("ppo-bisimulator")])
-    text = shown(table)
-    for method in ("PPO", "PPO + Bisimulator"):
-        for metric, (mean, _) in published.row("lending", method).items():
-            if metric in paper_columns("lending"):
-                assert f"{mean:.1f}" in text or f"{mean:.2f}" in text or f"{mean:.3f}" in text
-    lines = [line.split()[0] for line in text.splitlines() if " here " in line or " paper " in line]
+    columns = paper_columns("lending")
+    for row, method in ((1, "PPO"), (3, "PPO + Bisimulator")):
+        theirs = published.row("lending", method)
+        printed = [list(column.cells)[row] for column in table.columns[2:]]
+        assert printed == [number(*theirs[metric]) for metric in columns]
+    lines = [
+        line.split()[0] for line in rendered(table).splitlines() if " here " in line or " paper " in line
+    ]
     assert lines == ["ppo", "paper", "ppo-bisimulator", "paper"]
 
 
-def test_a_method_the_paper_does_not_have_stands_alone():
+def test_a_method_that_the_paper_does_not_have_is_alone():
     table = comparison.paper_table([with_summary("reject-all")])
     assert len(table.rows) == 1
 
 
-def test_rows_of_the_paper_beside_other_settings_are_said_to_hold_for_its_own():
-    said = "rows hold for the paper's parameters"
-    for method, settings, expected in (
-        ("ppo", {}, False),
-        ("ppo", SETTINGS, True),
-        ("reject-all", SETTINGS, False),
-    ):
-        result = with_summary(method)
-        result = dataclasses.replace(result, spec=dataclasses.replace(result.spec, settings=settings))
-        console = Console(file=io.StringIO(), width=200)
-        comparison._print_notes([result], console)
-        assert (said in console.file.getvalue()) == expected
-        assert (said in comparison.markdown_table([result])) == expected
+@pytest.mark.parametrize(
+    ("method", "settings", "expected"),
+    [("ppo", {}, False), ("ppo", SETTINGS, True), ("reject-all", SETTINGS, False)],
+)
+def test_published_rows_next_to_other_settings_are_said_to_be_for_the_papers_own(method, settings, expected):
+    sentence = "The paper's rows are for the paper's parameters; yours differ."
+    result = with_summary(method)
+    result = dataclasses.replace(result, spec=dataclasses.replace(result.spec, settings=settings))
+    assert (sentence in notes(result)) == expected
+    assert (sentence in comparison.markdown_table([result])) == expected
 
 
 def test_the_best_and_all_within_five_percent_are_bold():
@@ -120,8 +122,8 @@ def read(path):
 
 
 def test_the_summary_has_the_columns_of_the_published_table(compared):
-    results, _, out = compared
-    header, *rows = read(out / "summary.csv")
+    results, folder = compared
+    header, *rows = read(folder / "summary.csv")
     assert header == ["scenario", "method", "metric", "mean", "ci95"]
     assert {row[1] for row in rows} == set(METHODS)
     for result in results:
@@ -132,110 +134,105 @@ def test_the_summary_has_the_columns_of_the_published_table(compared):
 
 
 def test_the_episodes_have_one_row_each(compared):
-    results, _, out = compared
-    header, *rows = read(out / "episodes.csv")
+    results, folder = compared
+    header, *rows = read(folder / "episodes.csv")
     assert header == ["scenario", "method", "seed", "episode", "metric", "value"]
     assert len(rows) == sum(values.size for r in results for values in r.columns.values())
     assert len({tuple(row[:5]) for row in rows}) == len(rows)
 
 
-def test_comparing_prints_the_table_and_one_sentence(compared):
-    results, text, out = compared
-    assert "lending, 2 seeds x 2 episodes" in text
-    gaps = [r.summary["recall_gap"][0] for r in results]
-    assert f"{max(gaps):.2f} apart" in text
-    assert str(out / "summary.csv") in text
+def test_variants_of_a_method_have_rows_of_their_own(tmp_path):
+    results = [
+        synthetic_result(method="max-util", config={"knows": knows}) for knows in ("population", "seen")
+    ]
+    written = comparison.write_comparison(results, tmp_path)
+    assert sorted(path.name for path in written) == ["episodes.csv", "summary.csv", "table.md"]
+    for name in ("summary.csv", "episodes.csv"):
+        names = {row[1] for row in read(tmp_path / name)[1:]}
+        assert names == {"max-util (knows population)", "max-util (knows seen)"}
+    assert "| max-util (knows seen) |" in (tmp_path / "table.md").read_text()
 
 
-def test_all_jobs_are_checked_before_the_first_one_runs(tmp_path):
-    with pytest.raises(ValueError, match="Unknown method 'pop'"):
-        comparison.show_comparison("lending", ["accept-all", "pop"], tmp_path, Console(file=io.StringIO()))
-    with pytest.raises(ValueError, match="population must be at least 1"):
-        comparison.show_comparison(
-            "lending", ["accept-all"], tmp_path, Console(file=io.StringIO()), settings={"population": 0}
-        )
-    assert not list(tmp_path.iterdir())
+def test_two_methods_whose_gaps_differ_significantly():
+    wide = synthetic_result(method="ppo", recalls=(0.9, 0.4), noise=0.0, income=1000.0)
+    narrow = synthetic_result(method="dqn", recalls=(0.8, 0.7), noise=0.0, income=900.0)
+    assert comparison.in_one_sentence([wide, narrow]) == (
+        "dqn instead of ppo: recall gap 0.10±0.00 instead of 0.50±0.00 (significantly lower), "
+        "average return 900.0±0.0 instead of 1000.0±0.0 (10.0% less, significantly lower)."
+    )
 
 
-def test_one_sentence_about_returns_of_any_sign_and_equal_gaps():
-    wide = with_summary("ppo", recall_gap=0.5, average_return=0.0)
-    narrow = with_summary("dqn", recall_gap=0.1, average_return=-20.0)
+def test_two_methods_whose_gaps_may_differ_by_chance():
+    assert comparison.in_one_sentence(by_chance()) == (
+        "dqn instead of ppo: recall gap 0.20±0.00 instead of 0.50±5.08 (no significant difference), "
+        "average return 1000.0±0.0 instead of 1000.0±0.0 (the same with every seed)."
+    )
+
+
+def test_two_methods_with_one_seed_cannot_be_told_apart():
+    wide = synthetic_result(method="ppo", recalls=(0.9, 0.4), noise=0.0, seeds=1, income=0.0)
+    narrow = synthetic_result(method="dqn", recalls=(0.8, 0.7), noise=0.0, seeds=1, income=-20.0)
+    assert comparison.in_one_sentence([wide, narrow]) == (
+        "dqn instead of ppo: recall gap 0.10 instead of 0.50 (one pair of seeds, cannot tell), "
+        "average return -20.00 instead of 0.00 (one pair of seeds, cannot tell)."
+    )
+
+
+def test_methods_with_the_same_gap():
+    result = synthetic_result(recalls=(0.9, 0.4), noise=0.0)
+    assert comparison.in_one_sentence([result, result]) == "The recall gap is 0.50±0.00 with all methods."
+
+
+def test_a_method_without_a_gap_is_left_out():
+    nobody_qualified = synthetic_result(method="dqn")
+    nobody_qualified.outcome.counts[..., 2:4] = 0
+    known = synthetic_result(noise=0.0)
+    nothing = "Fewer than two methods have a recall gap, so there is nothing to compare."
+    assert comparison.in_one_sentence([known, nobody_qualified]) == nothing
+    fair = synthetic_result(method="accept-all", recalls=(1.0, 1.0), noise=0.0)
+    assert comparison.in_one_sentence([known, nobody_qualified, fair]).startswith(
+        "accept-all instead of ppo: "
+    )
+
+
+def test_variants_are_named_by_what_differs():
+    wide = synthetic_result(method="max-util", recalls=(0.9, 0.4), config={"knows": "seen"})
+    narrow = synthetic_result(method="max-util", recalls=(0.9, 0.8))
     sentence = comparison.in_one_sentence([wide, narrow])
-    assert "dqn brings the groups' recalls from 0.50 apart (ppo) to 0.10" in sentence
-    assert "from 0 to -20" in sentence
-    assert "equally" in comparison.in_one_sentence([wide, wide])
+    assert sentence.startswith("max-util (knows population) instead of max-util (knows seen): recall gap ")
 
 
-def test_what_was_learned_about_the_observation_is_told():
-    """Figure 2: the mean of omega over seeds, and the observed gap beside the true one."""
-    spec = make_spec("lending", "ppo-bisimulator", seeds=2)
+def test_what_was_learned_about_observations_is_reported():
+    """Figure 2: the mean of omega over seeds, and the observed gap next to the true one."""
+    result = synthetic_result(method="ppo-bisimulator", seeds=2)
     omega = np.array([[[0.0, 1.0], [1.0, 0.0]], [[0.5, 1.0], [2.0, 0.0]]])
-
-    @dataclasses.dataclass(frozen=True)
-    class MadeUp(Result):
-        @property
-        def columns(self):
-            return {"credit_gap": 0, "observed_credit_gap": 0}
-
-        @property
-        def summary(self):
-            return {"credit_gap": (2.21, 0.1), "observed_credit_gap": (1.52, 0.1)}
-
-    console = Console(file=io.StringIO(), width=200)
-    comparison._print_notes([MadeUp(spec, None, {"omega": omega})], console)
-    text = console.file.getvalue()
-    assert "group 1: c_plus 0.25, c_minus 1.00; group 2: c_plus 1.50, c_minus 0.00" in text
-    assert "observed credit gap is 1.52, the true one 2.21" in text
+    result = dataclasses.replace(result, learned={"omega": omega})
+    true, observed = (number(*result.summary[m]) for m in ("credit_gap", "observed_credit_gap"))
+    text = notes(result)
+    assert (
+        "ppo-bisimulator learned omega (mean over seeds): group 1: c_plus 0.25, c_minus 1.00; "
+        "group 2: c_plus 1.50, c_minus 0.00." in text
+    )
+    assert f"Its observed credit gap is {observed}, the true one {true}." in text
+    assert notes(synthetic_result(method="ppo-bisimulator-reward")) == ""
 
 
-def test_of_many_groups_the_lowest_and_the_highest_omega_are_told():
+def test_a_method_that_accepts_everybody_is_said_to():
+    result = synthetic_result()
+    result.outcome.counts[..., 1] = result.outcome.counts[..., 0]
+    assert notes(result) == "ppo decides like accept-all in every evaluation episode.\n"
+
+
+def test_of_many_groups_the_lowest_and_the_highest_omega_are_reported():
     env = bisimulator.make("lending", groups=12, population=5)
     omega = np.ones((12, 2))
     omega[4], omega[11] = (0.2, 3.0), (1.8, 0.5)
-    assert comparison.omega_in_words(env, omega) == (
+    assert omega_in_words(env, omega) == (
         "c_plus from 0.20 (group 5) to 1.80 (group 12); c_minus from 0.50 (group 12) to 3.00 (group 5)"
     )
 
 
 def test_names_of_groups_are_printed_as_they_are():
-    spec = make_spec("lending", "ppo-bisimulator", seeds=1, settings={"group_names": ["[red]", "blue"]})
-    console = Console(file=io.StringIO(), width=200)
-
-    class MadeUp(Result):
-        @property
-        def columns(self):
-            return {}
-
-    comparison._print_notes([MadeUp(spec, None, {"omega": np.ones((1, 2, 2))})], console)
-    assert "group [red]: c_plus 1.00" in console.file.getvalue()
-
-
-def progress(**changes):
-    from bisimulator.solvers.trainer import Progress
-
-    told = {
-        "update": 3,
-        "updates": 10,
-        "steps": 1536,
-        "steps_per_second": 123456.7,
-        "episode_return": 3570.4,
-        "recall": (0.975, 0.5),
-        "loss": 0.1,
-    }
-    return Progress(**(told | changes))
-
-
-def test_progress_in_words():
-    assert describe(progress()) == "1,536 steps, 123,457 steps/s, return 3570, recall 0.97 / 0.50"
-    many = progress(recall=tuple(np.linspace(0.3, 0.9, 10)))
-    assert describe(many).endswith("recall 0.30 / 0.90")
-
-
-def test_on_a_terminal_there_is_a_bar_and_elsewhere_nothing_in_the_first_seconds():
-    bar, plain = (Console(file=io.StringIO(), force_terminal=t, width=160) for t in (True, False))
-    for console in (bar, plain):
-        with progress_bar(console, "lending ppo") as tell:
-            tell(progress())
-    assert "lending ppo" in bar.file.getvalue()
-    assert "1,536 steps" in bar.file.getvalue()
-    assert plain.file.getvalue() == ""
+    result = synthetic_result(method="ppo-bisimulator", settings={"group_names": ["[red]", "blue"]})
+    result = dataclasses.replace(result, learned={"omega": np.ones((3, 2, 2))})
+    assert "group [red]: c_plus 1.00" in notes(result)

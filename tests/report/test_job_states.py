@@ -1,4 +1,4 @@
-"""Where many jobs stand, from events alone and a clock that is set by hand."""
+"""The state of many jobs, from events alone and with a clock that is set by hand."""
 
 import dataclasses
 
@@ -7,7 +7,8 @@ import pytest
 from bisimulator.jobs.executors import Event
 from bisimulator.jobs.spec import make_spec
 from bisimulator.jobs.store import Result
-from bisimulator.report._job_states import Board, clock
+from bisimulator.report._job_states import JobStates
+from bisimulator.report.text import clock
 from bisimulator.solvers.trainer import Progress
 
 SPECS = [make_spec("lending", method, seeds=2) for method in ("ppo", "ppo", "dqn", "accept-all")]
@@ -15,11 +16,11 @@ HALF = Progress(5, 10, 500, 1000.0, 5.5, (0.25, 0.75), {"loss": 0.125})
 
 
 @pytest.fixture
-def board():
+def states():
     now = [100.0]
-    board = Board(SPECS, now=lambda: now[0])
-    board.set = lambda value: now.__setitem__(0, value)
-    return board
+    states = JobStates(SPECS, now=lambda: now[0])
+    states.set = lambda value: now.__setitem__(0, value)
+    return states
 
 
 def at(share):
@@ -30,57 +31,57 @@ def result(job, seconds):
     return Result(SPECS[job], None, {}, seconds=seconds)
 
 
-def test_a_job_goes_from_waiting_to_finished(board):
-    assert [job.state for job in board.jobs] == ["waiting"] * 4
-    assert (board.done, board.share, board.all_remaining) == (0, 0.0, None)
-    board.take(Event(0, "started"))
-    assert (board.jobs[0].state, board.jobs[0].share) == ("running", 0.0)
-    board.take(Event(0, "progress", progress=HALF))
-    assert board.jobs[0].share == 0.5
-    board.take(Event(0, "finished", result=result(0, 20.0)))
-    assert (board.jobs[0].state, board.done) == ("finished", 1)
+def test_a_job_goes_from_waiting_to_finished(states):
+    assert [job.state for job in states.jobs] == ["waiting"] * 4
+    assert (states.done, states.share, states.all_remaining) == (0, 0.0, None)
+    states.update(Event(0, "started"))
+    assert (states.jobs[0].state, states.jobs[0].share) == ("running", 0.0)
+    states.update(Event(0, "progress", progress=HALF))
+    assert states.jobs[0].share == 0.5
+    states.update(Event(0, "finished", result=result(0, 20.0)))
+    assert (states.jobs[0].state, states.done) == ("finished", 1)
 
 
-def test_a_job_that_was_there_already_is_kept(board):
-    board.take(Event(0, "kept", result=result(0, 20.0)))
-    assert (board.jobs[0].state, board.jobs[0].share, board.done) == ("kept", 1.0, 1)
+def test_a_job_that_was_finished_before(states):
+    states.update(Event(0, "kept", result=result(0, 20.0)))
+    assert (states.jobs[0].state, states.jobs[0].share, states.done) == ("kept", 1.0, 1)
 
 
-def test_what_remains_of_a_job_follows_its_own_pace_since_it_was_taken_up(board):
-    board.take(Event(0, "started"))
-    board.set(130.0)  # compiling
-    board.take(Event(0, "progress", progress=at(0.2)))
-    assert board.remaining(board.jobs[0]) is None
-    board.set(134.0)
-    board.take(Event(0, "progress", progress=at(0.4)))
-    assert board.remaining(board.jobs[0]) == pytest.approx(12.0)  # 4 s for two tenths, six tenths left
+def test_the_remaining_time_of_a_job_follows_its_own_pace_since_it_was_resumed(states):
+    states.update(Event(0, "started"))
+    states.set(130.0)  # compiling
+    states.update(Event(0, "progress", progress=at(0.2)))
+    assert states.remaining(states.jobs[0]) is None
+    states.set(134.0)
+    states.update(Event(0, "progress", progress=at(0.4)))
+    assert states.remaining(states.jobs[0]) == pytest.approx(12.0)  # 4 s for two tenths, six tenths left
 
 
-def test_what_others_took_tells_what_remains_of_those_that_wait(board):
-    board.take(Event(0, "finished", result=result(0, 20.0)))
-    assert board.remaining(board.jobs[1]) == 20.0  # the same method
-    assert board.all_remaining is None  # nothing is known of the others
-    board.take(Event(1, "started"))
-    board.set(103.0)
-    assert board.remaining(board.jobs[1]) == 17.0
-    board.set(150.0)
-    assert board.remaining(board.jobs[1]) == 0.0
-    board.set(100.0)
-    board.take(Event(2, "finished", result=result(2, 60.0)))
-    board.take(Event(3, "finished", result=result(3, 1.0)))
-    assert board.all_remaining == 20.0
-    assert board.share == pytest.approx(81 / 101)
+def test_the_remaining_time_of_waiting_jobs_follows_from_similar_ones(states):
+    states.update(Event(0, "finished", result=result(0, 20.0)))
+    assert states.remaining(states.jobs[1]) == 20.0  # the same method
+    assert states.all_remaining is None  # nothing is known about the others
+    states.update(Event(1, "started"))
+    states.set(103.0)
+    assert states.remaining(states.jobs[1]) == 17.0
+    states.set(150.0)
+    assert states.remaining(states.jobs[1]) == 0.0
+    states.set(100.0)
+    states.update(Event(2, "finished", result=result(2, 60.0)))
+    states.update(Event(3, "finished", result=result(3, 1.0)))
+    assert states.all_remaining == 20.0
+    assert states.share == pytest.approx(81 / 101)
 
 
-def test_failed_lost_and_busy_jobs(board):
-    board.take(Event(0, "started"))
-    board.take(Event(0, "elsewhere"))
-    assert board.jobs[0].state == "elsewhere"
-    board.take(Event(1, "progress", progress=HALF))
-    board.take(Event(1, "retried", message="its worker died"))
-    assert (board.jobs[1].state, board.jobs[1].share) == ("waiting", 0.0)
-    board.take(Event(2, "failed", message="not finite"))
-    assert (board.jobs[2].state, board.jobs[2].message, board.done) == ("failed", "not finite", 1)
+def test_failed_lost_and_busy_jobs(states):
+    states.update(Event(0, "started"))
+    states.update(Event(0, "elsewhere"))
+    assert states.jobs[0].state == "elsewhere"
+    states.update(Event(1, "progress", progress=HALF))
+    states.update(Event(1, "retried", message="its worker died"))
+    assert (states.jobs[1].state, states.jobs[1].share) == ("waiting", 0.0)
+    states.update(Event(2, "failed", message="not finite"))
+    assert (states.jobs[2].state, states.jobs[2].message, states.done) == ("failed", "not finite", 1)
 
 
 @pytest.mark.parametrize(

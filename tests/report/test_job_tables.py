@@ -1,12 +1,13 @@
-"""`bisimulator runs` as a person meets it."""
+"""`bisimulator runs` on the command line."""
 
 import numpy as np
 import pytest
 
 from bisimulator import files
 from bisimulator.cli import app as cli
-from bisimulator.jobs import run as jobs
+from bisimulator.jobs.run import run
 from bisimulator.jobs.spec import make_spec
+from bisimulator.jobs.store import load
 from tests.jobs.test_run import SETTINGS
 
 
@@ -18,7 +19,7 @@ def job(**changes):
 @pytest.fixture
 def store(tmp_path):
     """A finished job and one that stopped after a quarter."""
-    jobs.run(job(), tmp_path)
+    run(job(), tmp_path)
     folder = tmp_path / job(seeds=3).name
     files.write_json(folder / "config.json", job(seeds=3).to_dict())
     files.write_arrays(folder / "checkpoint.npz", {"done": np.array([3, 12])})
@@ -31,21 +32,24 @@ def shown(capsys, *arguments, code=0):
     return captured.err if code else captured.out
 
 
-def test_list_tells_every_jobs_state(store, capsys):
+def test_list_shows_every_jobs_state(store, capsys):
     text = shown(capsys, "list", "--out", str(store))
-    assert f"{job().name} done " in text
-    assert f"{job(seeds=3).name} stopped at 25%" in text
+    rows = {line.split()[0]: " ".join(line.split()[1:]) for line in text.splitlines() if line.strip()}
+    assert rows[job().name].startswith("population 12, horizon 20, seeds 2, episodes 2 done 2 ")
+    assert rows[job(seeds=3).name].startswith(
+        "population 12, horizon 20, seeds 3, episodes 2 stopped at 25% 3 "
+    )
     assert "1 done, 1 stopped" in text
 
 
 def test_an_empty_store_is_listed(tmp_path, capsys):
-    assert "nothing yet" in shown(capsys, "list", "--out", str(tmp_path))
+    assert "no jobs yet" in shown(capsys, "list", "--out", str(tmp_path))
 
 
-def test_show_tells_configuration_and_result(store, capsys):
+def test_show_has_configuration_and_result(store, capsys):
     text = shown(capsys, "show", job().name, "--out", str(store))
     assert "settings.population" in text
-    mean, half = jobs.load(store / job().name).summary["average_return"]
+    mean, half = load(store / job().name).summary["average_return"]
     assert f"{mean:.2f}±{half:.2f}" in text
     assert "stopped at 25%" in shown(capsys, "show", job(seeds=3).name[-6:], "--out", str(store))
 
@@ -58,7 +62,7 @@ def test_show_names_what_is_damaged(store, capsys):
     assert (store / job().name / "done").exists()  # looking changes nothing
 
 
-def test_clean_says_what_would_go_and_needs_a_yes(store, capsys):
+def test_clean_says_what_it_would_remove_and_needs_a_yes(store, capsys):
     text = shown(capsys, "clean", "--out", str(store))
     assert f"{job(seeds=3).name} (stopped at 25%): checkpoint.npz, config.json" in text
     assert "add --yes" in text
@@ -69,7 +73,7 @@ def test_clean_says_what_would_go_and_needs_a_yes(store, capsys):
     assert "Nothing to remove." in shown(capsys, "clean", "--yes", "--out", str(store))
 
 
-def test_clean_all_takes_results_too(store, capsys):
+def test_clean_all_removes_results_too(store, capsys):
     shown(capsys, "clean", "--all", "--yes", "--out", str(store))
     assert not list(store.iterdir())
 
@@ -87,5 +91,5 @@ def test_wrong_input_is_explained(store, capsys, arguments, message):
     assert message in shown(capsys, *arguments, "--out", str(store), code=2)
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path, capsys):
+def test_a_missing_folder_is_reported(tmp_path, capsys):
     assert "there is no folder" in shown(capsys, "list", "--out", str(tmp_path / "x"), code=2)

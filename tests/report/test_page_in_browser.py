@@ -1,4 +1,4 @@
-"""The page in a real browser, at the width of a desk and of a pocket."""
+"""The page in a real browser, as wide as a desktop screen and as a phone."""
 
 import io
 import json
@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from bisimulator.report.report_page import page
+from bisimulator.report.report_page import render_report
 from tests.report.browser import HOW_TO_GET, Browser, find_browser
-from tests.report.made_up import HOSTILE, few, hostile_method, made_up
+from tests.report.synthetic_results import HOSTILE, hostile_method, several_results, synthetic_result
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=HOW_TO_GET)
 
@@ -17,7 +17,9 @@ pytestmark = pytest.mark.skipif(find_browser() is None, reason=HOW_TO_GET)
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     with hostile_method():
-        path.write_text(page([*few(), made_up(method=HOSTILE)]), encoding="utf-8")
+        path.write_text(
+            render_report([*several_results(), synthetic_result(method=HOSTILE)]), encoding="utf-8"
+        )
     return path
 
 
@@ -109,7 +111,7 @@ def test_the_pointer_and_the_arrow_keys_show_the_values(browser, path):
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
     tip = "document.querySelectorAll('.charts .chart')[0].querySelector('.tip')"
     assert browser.run(f"{tip}.hidden") is False
-    assert "steps of training: 400,000" in browser.run(f"{tip}.textContent")
+    assert "training steps: 400,000" in browser.run(f"{tip}.textContent")
     assert browser.run(f"{tip}.querySelectorAll('.tip-line').length") == 6
     browser.run("document.querySelectorAll('.chart svg.canvas')[0].focus()")
     for key in ("ArrowRight", "ArrowRight", "End", "Home", "ArrowLeft"):

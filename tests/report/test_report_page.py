@@ -1,4 +1,4 @@
-"""The page: whole in itself, everything escaped, and its numbers are those of the results."""
+"""The HTML page: it loads nothing, everything is escaped, and its numbers are those of the results."""
 
 import base64
 import hashlib
@@ -12,8 +12,8 @@ import pytest
 
 from bisimulator import registry
 from bisimulator.report._charts import plain
-from bisimulator.report.report_page import page, script_json
-from tests.report.made_up import HOSTILE, few, hostile_method, made_up
+from bisimulator.report.report_page import render_report, script_json
+from tests.report.synthetic_results import HOSTILE, hostile_method, several_results, synthetic_result
 
 
 class Reader(HTMLParser):
@@ -46,12 +46,12 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def results():
-    return few()
+    return several_results()
 
 
 @pytest.fixture(scope="module")
 def text(results):
-    return page(results)
+    return render_report(results)
 
 
 @pytest.fixture(scope="module")
@@ -78,14 +78,14 @@ def test_only_the_pages_own_script_and_style_may_run(read):
     assert not any(name.startswith("on") or name == "style" for _, a in read.tags for name in a)
 
 
-def test_names_are_text_wherever_they_stand(results):
+def test_names_are_escaped_everywhere(results):
     with hostile_method():
-        found = Reader(page([made_up(method=HOSTILE), results[0]]))
-    assert [tag for tag, _ in found.tags].count("script") == 2
-    assert "img" not in [tag for tag, _ in found.tags]
-    toggles = [a["data-toggle"] for _, a in found.tags if "data-toggle" in a]
+        reader = Reader(render_report([synthetic_result(method=HOSTILE), results[0]]))
+    assert [tag for tag, _ in reader.tags].count("script") == 2
+    assert "img" not in [tag for tag, _ in reader.tags]
+    toggles = [a["data-toggle"] for _, a in reader.tags if "data-toggle" in a]
     assert toggles == ["ppo", HOSTILE]
-    assert found.data["looks"][HOSTILE]["label"] == HOSTILE
+    assert reader.data["looks"][HOSTILE]["label"] == HOSTILE
 
 
 def test_json_cannot_end_its_script():
@@ -119,9 +119,9 @@ def test_the_scatter_has_the_means_and_intervals_of_the_results(read, results):
     option = next(option for option in scatter["options"] if option["xTitle"].startswith("recall gap"))
     for point in option["series"]:
         result = next(r for r in results if (r.spec.method, r.spec.scenario) == (point["method"], "lending"))
-        wanted = (*result.summary["recall_gap"], *result.summary["average_return"])
+        expected = (*result.summary["recall_gap"], *result.summary["average_return"])
         np.testing.assert_allclose(
-            [point["x"], point["xHalf"], point["y"], point["yHalf"]], wanted, rtol=1e-4
+            [point["x"], point["xHalf"], point["y"], point["yHalf"]], expected, rtol=1e-4
         )
     assert {point["method"] for point in option["paper"]} == {
         point["method"] for point in option["series"]
@@ -129,13 +129,13 @@ def test_the_scatter_has_the_means_and_intervals_of_the_results(read, results):
 
 
 def test_curves_have_every_evaluation(read, results):
-    label = "recall gap over the training in lending, a line a method"
+    label = "recall gap during training in lending, one line per method"
     chart = next(chart for chart in read.data["charts"] if chart.get("label") == label)
     series = {s["method"]: s for s in chart["series"]}
     stored = results[0].curves
     assert series["ppo"]["x"] == stored.steps.tolist()
     np.testing.assert_allclose(series["ppo"]["y"], stored.values["recall_gap"].mean(1), rtol=1e-4)
-    assert "x" not in series["accept-all"]  # a level line
+    assert "x" not in series["accept-all"]  # a horizontal line
 
 
 def test_the_table_can_be_sorted_by_the_numbers_behind_it(read, results):
@@ -153,32 +153,36 @@ def test_the_configuration_behind_each_number_is_there(text, results):
     assert f"bisimulator {__import__('bisimulator').__version__}" in text
 
 
-def test_the_summary_says_what_was_run_and_what_not(read):
+def test_the_summary_says_what_was_run_and_what_was_not(read):
     words = " ".join(read.texts[""])
     assert "Of the paper's 186 numbers 28 were run here" in words
     assert "not run here: PPO + Bisimulator (Reward only), ELBERT-PO." in words
 
 
 def test_a_single_rule_with_one_seed_is_enough():
-    found = Reader(page([made_up(method="accept-all", seeds=1, settings={"population": 50})]))
-    assert "None of the paper's 186 numbers was run here." in " ".join(found.texts[""])
+    reader = Reader(
+        render_report([synthetic_result(method="accept-all", seeds=1, settings={"population": 50})])
+    )
+    assert "None of the paper's 186 numbers was run here." in " ".join(reader.texts[""])
 
 
-def test_of_many_groups_some_are_shown_and_settings_are_told():
-    many = made_up(method="ppo-bisimulator", recalls=np.linspace(1, 0.5, 100), settings={"groups": 100})
-    text = page([many])
-    assert "Settings of its own: groups 100." in text
+def test_of_many_groups_some_are_shown_and_settings_are_reported():
+    many = synthetic_result(
+        method="ppo-bisimulator", recalls=np.linspace(1, 0.5, 100), settings={"groups": 100}
+    )
+    text = render_report([many])
+    assert "Settings that differ from the paper's: groups 100." in html.unescape(text)
     assert "10 of 100 groups." in text
     assert '"group 100"' in text
     assert '"group 2"' not in text
 
 
-def test_settings_that_differ_between_jobs_are_not_told_of_the_scenario():
-    results = [made_up(settings={"population": 50}), made_up(method="dqn")]
-    assert "Settings of its own" not in page(results)
+def test_settings_that_differ_between_jobs_are_not_reported_for_the_scenario():
+    results = [synthetic_result(settings={"population": 50}), synthetic_result(method="dqn")]
+    assert "Settings that differ" not in render_report(results)
 
 
 def test_a_full_report_stays_small():
     """Eleven methods with 40 evaluations; the paper has four scenarios, so a quarter of 3 MB each."""
     methods = [name for name in registry.names("method") if name not in ("reject-all", "threshold")][:11]
-    assert len(page([made_up(method=method, points=40) for method in methods])) < 750_000
+    assert len(render_report([synthetic_result(method=method, points=40) for method in methods])) < 750_000

@@ -1,29 +1,32 @@
 """The summary: how much of the paper is matched or beaten, and the statistics."""
 
-from bisimulator.report._by_scenario import scenes
-from bisimulator.report.summary import difference_grid, markdown_summary, tally
-from tests.report.made_up import few, made_up
+from bisimulator.report._by_scenario import by_scenario
+from bisimulator.report.summary import counts_by_scenario, difference_grid, markdown_summary
+from tests.report.synthetic_results import several_results, synthetic_result
 
 
-def test_every_scenario_of_the_paper_has_a_line_and_all_have_one():
-    found = tally(few())
-    assert list(found) == ["lending", "lending-conscientiousness", "lending-10-groups", "college", "all"]
-    assert [s.total for s in found.values()] == [55, 55, 16, 60, 186]
-    assert found["college"].not_run == 60
+def test_every_scenario_of_the_paper_has_a_row_and_there_is_one_for_all():
+    counts = counts_by_scenario(several_results())
+    assert list(counts) == ["lending", "lending-conscientiousness", "lending-10-groups", "college", "all"]
+    assert [c.total for c in counts.values()] == [55, 55, 16, 60, 186]
+    assert counts["college"].not_run == 60
 
 
 def test_the_page_has_the_counts_the_definitions_and_the_statistics():
-    text = markdown_summary(few())
-    s = tally(few())["all"]
-    counts = " | ".join(map(str, s.counts.values()))
-    assert f"| all | {counts} | 186 | {s.matched + s.beaten} | {s.within} |" in text
+    text = markdown_summary(several_results())
+    total = counts_by_scenario(several_results())["all"]
+    numbers = " | ".join(map(str, total.by_verdict.values()))
+    assert f"| all | {numbers} | 186 | {total.matched + total.beaten} | {total.within} |" in text
     for words in ("Matched: the two 95% intervals", "Beaten: they do not", "### Interquartile means"):
         assert words in text
-    assert text.count("### Against plain PPO") == 2
+    assert text.count("### Differences from plain PPO") == 2
     assert "significantly" in text
 
 
 def test_differences_need_plain_ppo_and_another():
-    for results in ([made_up(method="ppo")], [made_up(method="dqn"), made_up(method="accept-all")]):
-        (scene,) = scenes(results)
-        assert difference_grid(scene) is None
+    for results in (
+        [synthetic_result(method="ppo")],
+        [synthetic_result(method="dqn"), synthetic_result(method="accept-all")],
+    ):
+        (scenario,) = by_scenario(results)
+        assert difference_grid(scenario) is None

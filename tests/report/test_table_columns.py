@@ -1,4 +1,4 @@
-"""What columns are called and which way they are better."""
+"""Titles of columns, and which direction is better."""
 
 import math
 
@@ -29,21 +29,25 @@ from bisimulator.report._table_columns import (
         ("recall_mean", "recall, mean", "recall mean", "higher"),
         ("social_burden_g1", "social burden, group 1", "burden g1", "lower"),
         ("credit_gap", "credit gap", "credit gap", "lower"),
-        ("credit_gap_mean", "credit gap mean", "credit gap mean", "lower"),
+        ("credit_gap_mean", "credit gap, mean", "credit gap mean", "lower"),
         ("approvals_g1", "approvals, group 1", "approvals g1", ""),
         ("approval_rate_gap", "approval rate gap", "approval rate gap", "lower"),
-        ("something_of_mine", "something of mine", "something of mine", ""),
     ],
 )
 def test_names_and_directions(column, words, narrow, better):
     assert (title(column), short_title(column), direction(column)) == (words, narrow, better)
 
 
+def test_a_column_that_no_metric_declares_is_refused():
+    with pytest.raises(KeyError, match="no metric has a column 'something_of_mine'"):
+        title("something_of_mine")
+
+
 def test_every_published_number_has_a_direction():
     assert all(direction(metric) for _, _, metric in published.results())
 
 
-def test_columns_are_those_of_the_papers_table_or_a_few_that_all_have():
+def test_columns_are_those_of_the_papers_table_or_the_headlines():
     assert paper_columns("lending") == [
         "average_return",
         "credit_gap",
@@ -55,7 +59,7 @@ def test_columns_are_those_of_the_papers_table_or_a_few_that_all_have():
     assert table_columns("elsewhere", ["recall_gap", "average_return"]) == ["average_return", "recall_gap"]
 
 
-def test_where_the_papers_table_would_leave_groups_out_the_means_over_groups_stand():
+def test_if_the_papers_table_would_leave_groups_out_there_are_means_over_groups():
     two = ["average_return", "credit_gap", "recall_g1", "recall_g2", "recall_mean", "recall_gap"]
     assert table_columns("lending", two) == paper_columns("lending")
     three = ["average_return", "credit_gap", "recall_mean", "recall_gap"]
@@ -82,6 +86,6 @@ def test_numbers_are_printed_as_in_the_paper():
     assert printed(math.nan, 1.0) == "-"
 
 
-def test_bounds_of_what_is_possible():
-    found = [bounds(column) for column in ("recall_g1", "recall_gap", "credit_gap", "average_return")]
-    assert found == [(0, 1), (0, 1), (0, None), (None, None)]
+def test_bounds():
+    values = [bounds(column) for column in ("recall_g1", "recall_gap", "credit_gap", "average_return")]
+    assert values == [(0, 1), (0, 1), (0, None), (None, None)]

@@ -1,4 +1,4 @@
-"""The paper's tables with our numbers: the same in Markdown, LaTeX and CSV, whatever text comes in."""
+"""The paper's tables with our numbers: the same in Markdown, LaTeX and CSV, for any text."""
 
 import re
 
@@ -6,29 +6,29 @@ import pytest
 
 from bisimulator import published
 from bisimulator.report import tables
-from bisimulator.report._by_scenario import scenes
-from tests.report.made_up import few, made_up
+from bisimulator.report._by_scenario import by_scenario
+from tests.report.synthetic_results import several_results, synthetic_result
 
 HOSTILE = "a|b_c\\ <b>&amp; 50% {x} $y$ #1 `z` *w* [u](v)\nnew~line^"
 
 
 def markdown_rows(text):
-    """The cells of every table row; an escaped bar is none."""
+    """The cells of every table row; an escaped bar does not separate cells."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
 def test_markdown_has_our_numbers_in_the_papers_layout():
-    results = few()
+    results = several_results()
     rows = markdown_rows(tables.markdown_tables(results)["lending"])
     assert rows[0] == ["method", "return ↑", "credit gap ↓", "recall g1 ↑", "recall g2 ↑", "recall gap ↓"]
     ppo = next(row for row in rows if row[0] == "PPO")
-    wanted = [results[0].summary[m] for m in ("average_return", "credit_gap", "recall_g1", "recall_g2")]
-    assert [cell.strip("*") for cell in ppo[1:5]] == [f"{mean:.2f} ± {half:.2f}" for mean, half in wanted]
+    expected = [results[0].summary[m] for m in ("average_return", "credit_gap", "recall_g1", "recall_g2")]
+    assert [cell.strip("*") for cell in ppo[1:5]] == [f"{mean:.2f} ± {half:.2f}" for mean, half in expected]
 
 
-def test_each_number_stands_beside_the_published_one_with_the_difference():
-    results = few()
+def test_each_number_is_next_to_the_published_one_with_the_difference():
+    results = several_results()
     rows = markdown_rows(tables.markdown_tables(results)["lending"])
     start = next(i for i, row in enumerate(rows) if row[:3] == ["method", "metric", "here"])
     ppo = next(i for i, row in enumerate(rows) if i > start and row[0] == "PPO")
@@ -46,12 +46,12 @@ def test_each_number_stands_beside_the_published_one_with_the_difference():
 def test_the_best_and_all_within_five_percent_are_bold_as_printed():
     """A gap of .0004 is printed .00 and is as good as none."""
     results = [
-        made_up(method="ppo", recalls=(0.5, 0.4), income=1000.0, noise=0.0),
-        made_up(method="dqn", recalls=(0.5, 0.4996), income=951.0, noise=0.0),
-        made_up(method="accept-all", recalls=(1.0, 1.0), income=949.0, noise=0.0),
+        synthetic_result(method="ppo", recalls=(0.5, 0.4), income=1000.0, noise=0.0),
+        synthetic_result(method="dqn", recalls=(0.5, 0.4996), income=951.0, noise=0.0),
+        synthetic_result(method="accept-all", recalls=(1.0, 1.0), income=949.0, noise=0.0),
     ]
-    (scene,) = scenes(results)
-    grid = tables.paper_grid(scene)
+    (scenario,) = by_scenario(results)
+    grid = tables.paper_grid(scenario)
     column = {name: c for c, name in enumerate(grid.head)}
     rows = {row[0]: r for r, row in enumerate(grid.rows)}
 
@@ -64,13 +64,13 @@ def test_the_best_and_all_within_five_percent_are_bold_as_printed():
 
 
 def test_a_method_that_was_not_run_is_named():
-    text = tables.markdown_tables(few())["lending-10-groups"]
+    text = tables.markdown_tables(several_results())["lending-10-groups"]
     assert "not run here: PPO + Bisimulator (Reward only), ELBERT-PO." in text
 
 
 def test_a_scenario_without_a_table_in_the_paper_has_no_differences():
-    text = tables.markdown_tables([made_up(settings={"population": 500})])["lending"]
-    assert "Next to the paper" not in text
+    text = tables.markdown_tables([synthetic_result(settings={"population": 500})])["lending"]
+    assert "Compared with the paper" not in text
     assert len(markdown_rows(text)) == 3
 
 
@@ -86,7 +86,7 @@ def test_text_stays_in_its_cell(text):
 
 
 def test_latex_has_balanced_braces_and_as_many_columns_everywhere():
-    text = tables.latex_tables(few())["lending"]
+    text = tables.latex_tables(several_results())["lending"]
     assert text.count("{") == text.count("}")
     for body in re.findall(r"\\midrule\n(.*?)\\bottomrule", text, re.S):
         rows = [line for line in body.splitlines() if line.strip()]
@@ -96,10 +96,10 @@ def test_latex_has_balanced_braces_and_as_many_columns_everywhere():
 
 
 def test_csv_has_every_number_in_full_precision():
-    results = few()
-    scene = scenes(results)[0]
-    rows = [dict(zip(tables.CSV_COLUMNS, row, strict=True)) for row in tables.csv_rows(scene)]
-    assert len(rows) == len(scene.entries) * len(scene.columns)
+    results = several_results()
+    scenario = by_scenario(results)[0]
+    rows = [dict(zip(tables.CSV_COLUMNS, row, strict=True)) for row in tables.csv_rows(scenario)]
+    assert len(rows) == len(scenario.entries) * len(scenario.columns)
     for row in rows:
         result = next(
             r for r in results if (r.spec.method, r.spec.scenario) == (row["registered_as"], "lending")

@@ -101,7 +101,11 @@ def draw_frontier(result: AuditResult) -> Figure:
         axis: Axes = axes[0, 0]
         label = "any policy (proven optimum)" if best.attained else "any policy (upper bound)"
         axis.plot(
-            np.append(0.0, level), np.append(optimum[0], optimum), color=canvas.INK, linewidth=1.8, label=label
+            np.append(0.0, level),
+            np.append(optimum[0], optimum),
+            color=canvas.INK,
+            linewidth=1.8,
+            label=label,
         )
         axis.plot(
             level,

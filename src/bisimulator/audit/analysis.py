@@ -127,6 +127,11 @@ class AuditResult:
     def earned(self) -> float:
         return self.row.earned
 
+    @property
+    def start_scores(self) -> Float[Values, "G"]:
+        """Average scores at the start: exact if the policy's row is, otherwise those of the simulation."""
+        return self.chain.initial @ score_values(self.env) if self.is_exact else self.groups["score_start"][0]
+
     @cached_property
     def table(self) -> Float[Values, "G C"] | None:
         """`pi(accept | group, score)` of people without past loans; None unless it is exact."""

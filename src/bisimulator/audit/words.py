@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 
 from bisimulator.audit.analysis import AuditResult
+from bisimulator.core import Values
 from bisimulator.evaluation.certify import Estimate
 from bisimulator.exact.certificate import CertificateEntry
 from bisimulator.report.certificates import score_names
@@ -19,9 +21,7 @@ Statement: TypeAlias = tuple[str, str]  # title, text
 
 def summary_statements(result: AuditResult) -> list[Statement]:
     """The summary at the top of the page."""
-    between_groups = (
-        [_who_is_accepted, _who_is_rejected, _where_scores_end] if len(result.names) > 1 else []
-    )
+    between_groups = [_who_is_accepted, _who_is_rejected, _where_scores_end] if len(result.names) > 1 else []
     statements = [
         write(result) for write in (*between_groups, _what_it_earns, _what_is_possible, _use_of_group)
     ]
@@ -29,7 +29,7 @@ def summary_statements(result: AuditResult) -> list[Statement]:
 
 
 def _who_is_accepted(result: AuditResult) -> Statement | None:
-    names, (rate, _) = result.names, result.groups["approval_rate"]
+    names, rate = result.names, np.array(result.row.rates)
     if np.isnan(rate).any():
         return None
     highest, lowest = int(rate.argmax()), int(rate.argmin())
@@ -39,30 +39,33 @@ def _who_is_accepted(result: AuditResult) -> Statement | None:
     ratio = rate[lowest] / rate[highest]
     verdict = "not below" if ratio >= FOUR_FIFTHS else "below"
     return title, (
-        f"{_percent(rate[highest])} of applications are accepted in group {names[highest]} and "
-        f"{_percent(rate[lowest])} in group {names[lowest]}. The lower rate is {ratio:.2f} of the higher, {verdict} the "
-        ".80 of the four-fifths rule of thumb."
+        f"{_with_interval(result, 'approval_rate', rate, highest)} of applications are accepted in group "
+        f"{names[highest]} and {_with_interval(result, 'approval_rate', rate, lowest)} in group {names[lowest]}. The "
+        f"lower rate is {ratio:.2f} of the higher, {verdict} the .80 of the four-fifths rule of thumb."
     )
 
 
 def _who_is_rejected(result: AuditResult) -> Statement | None:
-    names, (recall, _) = result.names, result.groups["recall"]
+    names, recall = result.names, np.array(result.row.recalls)
     if not np.isfinite(recall).any():
         return None
     highest, lowest = int(np.nanargmax(recall)), int(np.nanargmin(recall))
     return "Who is rejected although they would repay", (
-        f"Of the applications of people who would repay, {_percent(1 - recall[lowest])} are rejected in group "
-        f"{names[lowest]}, against {_percent(1 - recall[highest])} in group {names[highest]}."
+        f"Of the applications of people who would repay, {_with_interval(result, 'recall', 1 - recall, lowest)} are "
+        f"rejected in group {names[lowest]}, against {_with_interval(result, 'recall', 1 - recall, highest)} in group "
+        f"{names[highest]}."
     )
 
 
 def _where_scores_end(result: AuditResult) -> Statement:
-    (start, _), (end, _) = result.groups["score_start"], result.groups["score_end"]
+    start, end = result.start_scores, np.array(result.row.scores)
     before, after = float(np.ptp(start)), float(np.ptp(end))
     change = "about as far apart as they began"
     if abs(after - before) > _SMALL_CHANGE * max(before, 1e-9):
         change = "further apart than they began" if after > before else "closer together than they began"
-    moves = ", ".join(f"{n} from {a:.4g} to {b:.4g}" for n, a, b in zip(result.names, start, end, strict=True))
+    moves = ", ".join(
+        f"{n} from {a:.4g} to {b:.4g}" for n, a, b in zip(result.names, start, end, strict=True)
+    )
     return "Where people end up", (
         f"The groups end {change}: the largest difference between two groups' average scores is {before:.3g} at the "
         f"start and {after:.3g} at the end ({moves})."
@@ -73,10 +76,12 @@ def _what_it_earns(result: AuditResult) -> Statement:
     chain, earned, regret = result.chain, result.earned, result.regret
     bound = earned + regret
     share = f", or {_percent(regret / bound)}" if bound > 0 else ""
+    half = result.summary["average_return"][1]
+    interval = "" if result.is_exact or np.isnan(half) else f" ± {half:,.0f}"
     return "What it earns", (
-        f"{earned:,.0f} over the whole time, where a repaid loan counts {chain.reward_repaid:g} and a default "
-        f"{chain.reward_default:g}. No policy that accepts as large a share of every group's repayers can earn more than "
-        f"{bound:,.0f}; this one stays {regret:,.0f} below{share}."
+        f"{earned:,.0f}{interval} over the whole time, where a repaid loan counts {chain.reward_repaid:g} and a "
+        f"default {chain.reward_default:g}. No policy that accepts as large a share of every group's repayers can earn "
+        f"more than {bound:,.0f}; this one stays {regret:,.0f} below{share}."
     )
 
 
@@ -104,23 +109,23 @@ def certificate_sentences(result: AuditResult) -> list[str]:
     """What the certificate proves."""
     if isinstance(result.certificate, Estimate):
         estimate = result.certificate
-        g, h = (result.names[group] for group in estimate.groups)
+        one, other = (result.names[group] for group in estimate.groups)
         low, high = estimate.interval
         return [
             f"There is no proof for this policy, only an estimate from the simulation. {estimate.reason}",
-            f"The lender's result per person differs most between group {g} and group {h}: by {estimate.gap:.3g}, 95% "
-            f"interval {low:.3g} to {high:.3g}.",
+            f"The lender's result per person differs most between group {one} and group {other}: by "
+            f"{estimate.gap:.3g}, 95% interval {low:.3g} to {high:.3g}.",
         ]
     entry = result.certificate.entry("loans", "episode")
     if len(entry.values) == 1:
         return [entry.explanation]
     g, h = entry.groups
+    one, other = result.names[g], result.names[h]
     return [
-        "These figures are computed, not simulated: they hold exactly for these people under the assumptions at the end "
-        "of the page.",
-        f"A person of group {result.names[g]} can expect {entry.values[g]:.2f} loans over the whole time, one of group "
-        f"{result.names[h]} {entry.values[h]:.2f}: {entry.gap:.2f} "
-        f"{'fewer' if entry.values[h] < entry.values[g] else 'more'}.",
+        "These figures are computed, not simulated: they hold exactly for these people under the assumptions at the "
+        "end of the page.",
+        f"A person of group {one} can expect {entry.values[g]:.2f} loans over the whole time, one of group {other} "
+        f"{entry.values[h]:.2f}: {entry.gap:.2f} {'fewer' if entry.values[h] < entry.values[g] else 'more'}.",
         *_bound_sentences(result, entry),
     ]
 
@@ -130,14 +135,14 @@ def _bound_sentences(result: AuditResult, entry: CertificateEntry) -> list[str]:
         return [entry.explanation]
     g, h = (result.names[group] for group in entry.groups)
     sentences = [
-        f"Averages can hide differences that cancel. Match the people of group {g} and group {h} at the start as well as "
-        f"possible and follow every pair: the numbers of loans of the two differ by {entry.bound:.2f} on average."
+        f"Averages can hide differences that cancel. Match the people of group {g} and group {h} at the start as well "
+        f"as possible and follow every pair: the numbers of loans of the two differ by {entry.bound:.2f} on average."
     ]
     if entry.slack > 0.01 * entry.bound:
         sentences.append(
-            f"The groups' averages show {entry.gap:.2f} of that. The rest cancels: {entry.over_time:.2f} between better "
-            f"and worse times of the same pair, {entry.between_people:.2f} between pairs that favour one group and pairs "
-            "that favour the other."
+            f"The groups' averages show {entry.gap:.2f} of that. The rest cancels: {entry.over_time:.2f} between "
+            f"better and worse times of the same pair, {entry.between_people:.2f} between pairs that favour one group "
+            "and pairs that favour the other."
         )
     else:
         sentences.append("The groups' averages show all of it: nothing cancels.")
@@ -153,9 +158,9 @@ def _bound_sentences(result: AuditResult, entry: CertificateEntry) -> list[str]:
 def frontier_sentences() -> list[str]:
     """How to read the figure of the frontier."""
     return [
-        "Horizontal axis: the share of repayers that is accepted in the worst-off group. Vertical axis: what the policy "
-        "earns. The solid line is the provable optimum at each level; nothing lies above it. The dashed line is the best "
-        "found among policies that look at score and group only.",
+        "Horizontal axis: the share of repayers that is accepted in the worst-off group. Vertical axis: what the "
+        "policy earns. The solid line is the provable optimum at each level; nothing lies above it. The dashed line is "
+        "the best found among policies that look at score and group only.",
         "Fairness costs a lender something only along the line. A policy below it could earn more, be fairer, or both.",
     ]
 
@@ -168,8 +173,8 @@ def assumptions(result: AuditResult) -> list[str]:
         "Whether somebody repays depends on the group and on the score at that time"
         + (", and on a hidden trait of the person" if chain.has_hidden_type else "")
         + ". The rates stay as they were in the data.",
-        f"A repaid loan raises the score by {chain.score_up}{unit}, a default lowers it by {chain.score_down}{unit}, the "
-        "same for everybody; a rejection leaves it as it is. Scores stay within their range.",
+        f"A repaid loan raises the score by {chain.score_up}{unit}, a default lowers it by {chain.score_down}{unit}, "
+        "the same for everybody; a rejection leaves it as it is. Scores stay within their range.",
         "Everybody applies equally often, whatever happened before; nobody joins or leaves; all loans are alike.",
         f"A repaid loan is worth {chain.reward_repaid:g} to the lender and a default {chain.reward_default:g}.",
         "Repayment rates come from people who had loans. Those who were never given one may repay better or worse, and "
@@ -192,10 +197,16 @@ def assumptions(result: AuditResult) -> list[str]:
 def caveats() -> list[str]:
     return [
         "This is a simulation based on data, not a forecast for any person or lender.",
-        "Equal figures are not fairness, and unequal ones are no proof of discrimination. The four-fifths rule comes from "
-        "United States guidelines on employment; it is a rule of thumb, not a legal test of lending.",
+        "Equal figures are not fairness, and unequal ones are no proof of discrimination. The four-fifths rule comes "
+        "from United States guidelines on employment; it is a rule of thumb, not a legal test of lending.",
         "The page does not say what the law requires. It shows what a policy would lead to if the assumptions held.",
     ]
+
+
+def _with_interval(result: AuditResult, column: str, shares: Float[Values, "G"], g: int) -> str:
+    """A group's share; with the half width of its 95% interval if it is simulated."""
+    half = result.groups[column][1][g]
+    return _percent(shares[g]) + ("" if result.is_exact or np.isnan(half) else f" ± {100 * half:.1f}%")
 
 
 def _percent(share: float) -> str:

@@ -39,9 +39,9 @@ def audit(
       episodes: episodes of each of them.
       out: folder of the page and its tables.
     """
-    from bisimulator.audit.analysis import audit as look
-    from bisimulator.audit.audited_policy import read_policy
+    from bisimulator.audit.analysis import audit as audit_policy
     from bisimulator.audit.audit_output import print_audit, write_audit
+    from bisimulator.audit.audited_policy import read_policy
     from bisimulator.core import make
 
     if population is not None and scenario is not None:
@@ -57,4 +57,8 @@ def audit(
     elif chosen:
         raise ValueError("settings need people: --population or --scenario; a finished job has its own")
     audited = read_policy(policy, env, in_bins=in_bins, seed=seed)
-    show_audit(look(audited, people=whose, seeds=seeds, episodes=episodes, notes=notes), out, make_console())
+    result = audit_policy(audited, people=whose, seeds=seeds, episodes=episodes, notes=notes)
+    console = make_console()
+    print_audit(result, console)
+    written = ", ".join(str(path) for path in write_audit(result, out))
+    console.print(f"Written: {written}", soft_wrap=True, markup=False)

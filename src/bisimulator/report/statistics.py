@@ -83,7 +83,7 @@ def differences_in_words(
 def _change(result: Result, base: Result, column: str) -> str:
     """By how much a return differs, in percent; nothing for other metrics."""
     before, after = base.summary[column][0], result.summary[column][0]
-    if column != "average_return" or not before > 0:
+    if column != "average_return" or not before > 0 or before == after or np.isnan(after):
         return ""
     return f"{abs(after / before - 1):.1%} {'more' if after > before else 'less'}, "
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bisimulator import files
+from bisimulator.errors import check_known
 from bisimulator.jobs.store import Result
 from bisimulator.report import statistics, tables
 from bisimulator.report._by_scenario import by_scenario
+from bisimulator.report.figures._canvas import FORMATS
 from bisimulator.report.report_page import render_report
 from bisimulator.report.summary import markdown_summary
 
@@ -34,6 +36,8 @@ def write_report(results: Sequence[Result], out: Path, formats: Sequence[str] = 
         raise ValueError(
             "there is no result to report; run a job first, such as `bisimulator compare lending`"
         )
+    for kind in formats:
+        check_known("format", kind, FORMATS)
     contents = {
         **_tables(results),
         **_figures(results, formats),

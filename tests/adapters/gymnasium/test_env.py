@@ -104,11 +104,13 @@ def reversed_lending():
 
 
 def test_the_scenario_says_which_actions_accept(reversed_lending):
-    _, rows = run(BisimulatorEnv(reversed_lending, population=5, horizon=3), 0, (0, 1, 0))
+    env = BisimulatorEnv(reversed_lending, population=5, horizon=3)
+    _, rows = run(env, 0, (0, 1, 0))
     assert [info["accepted"] for *_, info in rows] == [True, False, True]
     assert ended_outcome(rows[-1][-1]).count("approved").sum() == 2
+    env.reset()
     with pytest.raises(ValueError, match=r"action must be 0 \(accept\) or 1 \(reject\), got 2"):
-        BisimulatorEnv(reversed_lending).step(2)
+        env.step(2)
 
 
 def test_it_shows_its_parameters():

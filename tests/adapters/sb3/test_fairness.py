@@ -1,22 +1,22 @@
-"""What it is for: groups of an environment that is not ours fare more alike than under the plain solver."""
+"""The purpose: groups are treated more alike than by the plain solver, in an environment outside the library."""
 
 import pytest
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from bisimulator.adapters.sb3 import BisimulatorCallback, as_policy
-from tests.adapters.applicants import Applicants, fare, gap
+from tests.adapters.applicants import Applicants, gap, group_rates
 
 
 def gaps(callback, steps, seed, **options):
     """Of approval rates and of returns, after training on short episodes."""
     venv = DummyVecEnv([lambda: Applicants(horizon=150)] * 8)
     model = PPO("MlpPolicy", venv, seed=seed, device="cpu", n_epochs=5, **options)
-    return tuple(map(gap, fare(as_policy(model.learn(steps, callback=callback)))))
+    return tuple(map(gap, group_rates(as_policy(model.learn(steps, callback=callback)))))
 
 
 def assert_halved(plain, fair):
-    assert min(plain) > 0.4  # there is something to make smaller
+    assert min(plain) > 0.4  # there are gaps to reduce
     assert fair[0] <= plain[0] / 2
     assert fair[1] <= plain[1] / 2
 

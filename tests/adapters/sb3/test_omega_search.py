@@ -1,4 +1,4 @@
-"""omega with Stable-Baselines3's policies: compiled for our environments, step by step for others."""
+"""omega with Stable-Baselines3's policies: compiled for the library's environments, step by step for others."""
 
 import gymnasium
 import jax
@@ -10,7 +10,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMoni
 import bisimulator
 from bisimulator.adapters import WithGroups
 from bisimulator.adapters.sb3 import BisimulatorCallback, as_policy
-from bisimulator.adapters.sb3._omega import is_ours
+from bisimulator.adapters.sb3._omega_search import own_env
 from bisimulator.adapters.sb3.model_policy import StretchedInputs, action_probabilities
 from tests.adapters.applicants import Applicants
 from tests.adapters.test_group_info import Counter
@@ -28,7 +28,7 @@ SMALL = {
 }
 
 
-def test_our_environments(venv):
+def test_the_librarys_environments(venv):
     model, callback = (
         PPO("MlpPolicy", VecMonitor(venv), **OPTIONS),
         BisimulatorCallback(batch=64, every=64, **SMALL),
@@ -45,12 +45,12 @@ def test_our_environments(venv):
     assert callback.corrector.describe()["j_dyn"] > 0
 
 
-def test_environments_of_others_need_one_to_try_candidates_in():
+def test_other_environments_need_a_dynamics_env():
     venv = DummyVecEnv([lambda: Applicants(horizon=20)] * 4)
     model = PPO("MlpPolicy", venv, **OPTIONS)
     with pytest.raises(ValueError, match="pass dynamics_env=lambda: MyEnv"):
         model.learn(64, callback=BisimulatorCallback(batch=64, every=64, **SMALL))
-    assert model.num_timesteps == 0  # before anything started
+    assert model.num_timesteps == 0  # raised before training started
     callback = BisimulatorCallback(batch=64, every=64, dynamics_env=lambda: Applicants(horizon=20), **SMALL)
     model.learn(64, callback=callback)
     for omega in venv.get_attr("observation_params"):
@@ -66,25 +66,26 @@ def test_environments_without_observation_parameters_have_no_omega():
     assert callback.corrector.omega.size == 0
 
 
-def test_whose_observations_are_ours(venv):
-    assert is_ours(VecMonitor(VecNormalize(venv)))
-    assert not is_ours(VecFrameStack(venv, 2))
-    assert not is_ours(DummyVecEnv([Applicants]))
+def test_own_env_is_the_one_whose_observations_nothing_changes(venv):
+    assert own_env(VecMonitor(VecNormalize(venv))) is venv
+    assert own_env(VecFrameStack(venv, 2)) is None
+    assert own_env(DummyVecEnv([Applicants])) is None
 
 
 def test_policies_of_models(venv):
-    """As a function for `evaluate`; as probabilities for candidates."""
+    """As a function for `evaluate`, and as probabilities for the search."""
     stretched = {"features_extractor_class": StretchedInputs, "features_extractor_kwargs": {"scale": 3.0}}
     for kind, options in ((PPO, OPTIONS), (DQN, {"seed": 0, "device": "cpu"})):
         model = kind("MlpPolicy", venv, policy_kwargs=stretched, **options)
         obs = np.random.default_rng(0).random((6, 5)).astype(np.float32)
-        chance = action_probabilities(model, obs)
-        np.testing.assert_allclose(chance.sum(1), 1, rtol=1e-5)
-        np.testing.assert_array_equal(chance.argmax(1), as_policy(model)(obs))
+        probabilities = action_probabilities(model, obs)
+        np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+        np.testing.assert_array_equal(probabilities.argmax(1), as_policy(model)(obs))
         features = model.policy.features_extractor or model.policy.q_net.features_extractor
+        assert repr(features) == "StretchedInputs(scale=3)"
         np.testing.assert_allclose(features(model.policy.obs_to_tensor(obs)[0]), 3 * obs, rtol=1e-6)
     env = bisimulator.make("lending", population=20, horizon=30)
     result = bisimulator.evaluate(env, as_policy(model), episodes=1, seeds=1)
     assert jax.tree.leaves(result.outcome)
-    with pytest.raises(ValueError, match="works on Box observations"):
+    with pytest.raises(ValueError, match="observation_space must be a Box"):
         StretchedInputs(gymnasium.spaces.Discrete(3))

@@ -1,4 +1,4 @@
-"""Replay buffers: original rewards inside, corrected ones when a batch is drawn, with the phi of now."""
+"""Replay buffers store original rewards and return corrected ones, with the current phi."""
 
 import pickle
 
@@ -11,7 +11,7 @@ from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
 from bisimulator.adapters import Corrector
 from bisimulator.adapters.sb3 import BisimulatorCallback
-from bisimulator.adapters.sb3._replay_rewards import LiveRewards, attach, detach
+from bisimulator.adapters.sb3._replay_rewards import CorrectedRewards, attach, detach
 from bisimulator.methods.bisimulator import Config
 
 BOX, TWO = spaces.Box(0, 1, (1,), np.float32), spaces.Discrete(2)
@@ -19,72 +19,72 @@ SMALL = Config(hidden=(4,), dynamics_steps=0, learning_rate=0.05)
 
 
 def filled(rng, kind=ReplayBuffer, **options):
-    """A buffer of 10 x 2 decisions, all about group 0 or 1, and the correction in it."""
+    """A buffer of 10 x 2 decisions of groups 0 and 1, and its correction."""
     buffer = kind(20, BOX, TWO, device="cpu", n_envs=2, **options)
     corrector = Corrector(BOX, TWO, 2, config=SMALL, batch=8)
-    live = attach(buffer, corrector)
+    rewards = attach(buffer, corrector)
     for _ in range(10):
         obs, action, group = rng.random((2, 1)), rng.integers(2, size=2), rng.integers(2, size=2)
         reward = action * rng.normal(size=2)
-        live.group[buffer.pos] = group
+        rewards.group[buffer.pos] = group
         buffer.add(obs, obs + 0.1, action, reward, np.zeros(2), [{}, {}])
         corrector.record(obs, action, reward, group)
-    return buffer, corrector, live
+    return buffer, corrector, rewards
 
 
-def test_batches_are_corrected_with_the_phi_of_now(rng):
-    buffer, corrector, live = filled(rng)
-    original = live.original.copy()
+def test_batches_are_corrected_with_the_current_phi(rng):
+    buffer, corrector, rewards = filled(rng)
+    original = rewards.original.copy()
     lookup = {float(obs): (t, e) for (t, e, _), obs in np.ndenumerate(buffer.observations)}
     seen = []
     for _ in range(3):
         batch = buffer.sample(32)
         obs, action = batch.observations.numpy(), batch.actions.numpy()
         places = tuple(np.array([lookup[float(x)] for x in obs[:, 0]]).T)
-        wanted = original[places] + corrector.correction(obs, action, live.group[places])
-        np.testing.assert_allclose(batch.rewards.numpy()[:, 0], wanted, rtol=1e-5, atol=1e-6)
-        seen.append(np.asarray(live[:, 0]))
+        expected = original[places] + corrector.correction(obs, action, rewards.group[places])
+        np.testing.assert_allclose(batch.rewards.numpy()[:, 0], expected, rtol=1e-5, atol=1e-6)
+        seen.append(np.asarray(rewards[:, 0]))
         corrector.learn()
     assert (seen[0] == original[:, 0]).all()  # nothing was learned yet
     assert (seen[1] != seen[2]).all()
-    np.testing.assert_array_equal(live.original, original)
+    np.testing.assert_array_equal(rewards.original, original)
 
 
 def test_decisions_of_unknown_groups_keep_their_reward(rng):
-    _, corrector, live = filled(rng)
+    _, corrector, rewards = filled(rng)
     corrector.learn()
-    live.group[3, 0] = -1
-    assert live[3, 0] == live.original[3, 0]
-    assert live[3, 1] != live.original[3, 1]
+    rewards.group[3, 0] = -1
+    assert rewards[3, 0] == rewards.original[3, 0]
+    assert rewards[3, 1] != rewards.original[3, 1]
 
 
-def test_several_steps_at_once(rng):
-    buffer, corrector, live = filled(rng, NStepReplayBuffer, n_steps=2, gamma=0.5)
+def test_n_step_returns(rng):
+    buffer, corrector, rewards = filled(rng, NStepReplayBuffer, n_steps=2, gamma=0.5)
     corrector.learn()
-    np.random.seed(0)  # noqa: NPY002 - it is what Stable-Baselines3 draws from
+    np.random.seed(0)  # noqa: NPY002 - Stable-Baselines3 samples from it
     got = buffer.sample(50).rewards.numpy()
     detach(buffer)
-    buffer.rewards = np.asarray(live[:, :])  # as if they had been stored corrected
+    buffer.rewards = np.asarray(rewards[:, :])  # as if they had been stored corrected
     np.random.seed(0)  # noqa: NPY002
     np.testing.assert_allclose(got, buffer.sample(50).rewards.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_a_saved_buffer_holds_the_original_rewards(rng):
-    buffer, corrector, live = filled(rng)
+    buffer, corrector, rewards = filled(rng)
     corrector.learn()
-    again = pickle.loads(pickle.dumps(live))  # noqa: S301 - as Stable-Baselines3 saves buffers
+    again = pickle.loads(pickle.dumps(rewards))  # noqa: S301 - how Stable-Baselines3 saves buffers
     assert type(again) is np.ndarray
-    np.testing.assert_array_equal(again, live.original)
-    assert live.nbytes == again.nbytes
-    again = attach(buffer, corrector, live.group)  # as after an interrupted training
-    assert again.original is live.original
-    assert again.group is live.group
+    np.testing.assert_array_equal(again, rewards.original)
+    assert rewards.nbytes == again.nbytes
+    again = attach(buffer, corrector, rewards.group)  # as after interrupted training
+    assert again.original is rewards.original
+    assert again.group is rewards.group
     assert (attach(buffer, corrector, np.zeros((3, 3), np.int16)).group == -1).all()  # of another buffer
     detach(buffer)
-    assert buffer.rewards is live.original
+    assert buffer.rewards is rewards.original
 
 
-def test_a_model_trains_on_live_rewards_and_keeps_its_own_buffer(venv):
+def test_a_model_trains_on_corrected_rewards_in_its_own_buffer(venv):
     seen = []
 
     class Watched(ReplayBuffer):
@@ -95,12 +95,12 @@ def test_a_model_trains_on_live_rewards_and_keeps_its_own_buffer(venv):
     callback = BisimulatorCallback(batch=16, every=16, hidden=(4,), dynamics_steps=0)
     options = {"learning_starts": 16, "batch_size": 8, "buffer_size": 64, "replay_buffer_class": Watched}
     model = DQN("MlpPolicy", venv, seed=0, device="cpu", **options).learn(64, callback=callback)
-    assert set(seen) == {LiveRewards}
+    assert set(seen) == {CorrectedRewards}
     assert type(model.replay_buffer.rewards) is np.ndarray
     assert set(np.unique(model.replay_buffer.rewards)) <= {-1.0, 0.0, 1.0}
 
 
-def test_made_up_rewards_are_refused():
+def test_buffers_that_compute_rewards_raise():
     buffer = HerReplayBuffer.__new__(HerReplayBuffer)
-    with pytest.raises(ValueError, match="HerReplayBuffer makes up rewards of its own"):
+    with pytest.raises(ValueError, match="HerReplayBuffer, which computes rewards of its own"):
         attach(buffer, None)

@@ -1,4 +1,4 @@
-"""Model, correction and omega are saved together and go on together."""
+"""A model, its correction and omega are saved together and continue together."""
 
 import equinox as eqx
 import numpy as np
@@ -11,7 +11,7 @@ OPTIONS = {"n_steps": 16, "batch_size": 16, "n_epochs": 1, "seed": 0, "device": 
 SMALL = {"hidden": (4,), "psi_hidden": (4,), "alpha": 2.0, "dynamics_steps": 0, "learning_rate": 0.05}
 
 
-def test_what_is_loaded_is_what_was_saved(venv, tmp_path):
+def test_what_was_saved_is_loaded(venv, tmp_path):
     model, callback = PPO("MlpPolicy", venv, **OPTIONS), BisimulatorCallback(batch=64, every=64, **SMALL)
     model.learn(128, callback=callback)
     omega = np.array([[0.5, 1.0], [1.5, 0.25]], np.float32)
@@ -22,23 +22,23 @@ def test_what_is_loaded_is_what_was_saved(venv, tmp_path):
         assert all(stored[name].dtype != object for name in stored.files)
 
     fresh = BisimulatorVecEnv("lending", 4, population=20, horizon=30)
-    again, its = load(tmp_path / "runs" / "lending.zip", PPO, fresh, device="cpu")
+    again, loaded = load(tmp_path / "runs" / "lending.zip", PPO, fresh, device="cpu")
     np.testing.assert_array_equal(fresh.get_attr("observation_params")[0], omega)
-    assert its.corrector.config == callback.corrector.config
+    assert loaded.corrector.config == callback.corrector.config
     obs = fresh.reset()
     np.testing.assert_array_equal(
         again.predict(obs, deterministic=True)[0], model.predict(obs, deterministic=True)[0]
     )
     group, action = obs[:, 1:3].argmax(1), np.ones(4, int)
-    extra = its.corrector.correction(obs, action, group)
-    assert extra.all()
-    np.testing.assert_array_equal(extra, callback.corrector.correction(obs, action, group))
-    updates = its.corrector.updates
-    again.learn(64, callback=its, reset_num_timesteps=False)
-    assert its.corrector.updates == updates + 1
+    correction = loaded.corrector.correction(obs, action, group)
+    assert correction.all()
+    np.testing.assert_array_equal(correction, callback.corrector.correction(obs, action, group))
+    updates = loaded.corrector.updates
+    again.learn(64, callback=loaded, reset_num_timesteps=False)
+    assert loaded.corrector.updates == updates + 1
 
 
-def test_errors(venv, tmp_path):
+def test_a_model_without_a_correction(venv, tmp_path):
     PPO("MlpPolicy", venv, **OPTIONS).save(tmp_path / "plain")
     with pytest.raises(FileNotFoundError, match=r"plain.bisimulator.npz is missing.*PPO.load"):
         load(tmp_path / "plain", PPO, venv)

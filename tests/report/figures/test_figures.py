@@ -1,11 +1,14 @@
-"""Every kind of figure: drawn from any results, nothing cut off, one colour a method, the same file each time."""
+"""Every kind of figure: drawn from any results, nothing cut off, one colour per method, the same file each time."""
 
+import dataclasses
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 
-from bisimulator.report._by_scenario import scenes
+from bisimulator import registry
+from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.report._by_scenario import by_scenario
 from bisimulator.report._styles import style
 from bisimulator.report._table_columns import published_name
 from bisimulator.report.figures import _canvas as canvas
@@ -15,7 +18,7 @@ from bisimulator.report.figures import learning_curve_figures as curves
 from bisimulator.report.figures import observed_scores as observed
 from bisimulator.report.figures import recall_by_group as groups
 from bisimulator.report.figures import tradeoff
-from tests.report.made_up import few, made_up
+from tests.report.synthetic_results import several_results, synthetic_result
 
 KINDS = {
     curves: {"lending-curves", "lending-ablation", "lending-10-groups-curves"},
@@ -31,7 +34,7 @@ kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.rs
 
 @pytest.fixture(scope="module")
 def results():
-    return few()
+    return several_results()
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +65,13 @@ def test_nothing_is_cut_off(kind, drawn):
 
 def written(figure):
     """All texts but the numbers at ticks, which matplotlib keeps also beyond the limits of an axis."""
-    found = [*figure.texts]
+    texts = [*figure.texts]
     for axis in figure.axes:
         if axis.get_visible():
-            found += [*axis.texts, axis._left_title, axis.xaxis.label, axis.yaxis.label]
-            found += axis.get_legend().get_texts() if axis.get_legend() else []
-            found += [label for label in axis.get_yticklabels() if label.get_text()[:1].isalpha()]
-    return [text for text in found if text.get_text()]
+            texts += [*axis.texts, axis._left_title, axis.xaxis.label, axis.yaxis.label]
+            texts += axis.get_legend().get_texts() if axis.get_legend() else []
+            texts += [label for label in axis.get_yticklabels() if label.get_text()[:1].isalpha()]
+    return [text for text in texts if text.get_text()]
 
 
 @pytest.mark.parametrize("kind", BY_METHOD, ids=lambda kind: kind.__name__.rsplit(".", 1)[1])
@@ -90,11 +93,64 @@ def test_the_curve_is_that_of_the_results(results, drawn):
     np.testing.assert_allclose(ppo.get_ydata(), stored.values["recall_gap"].mean(1))
 
 
+def test_one_jobs_curve_of_one_metric(results):
+    stored = results[0].curves
+    figure = curves.draw_curve(results[0], "recall_gap")
+    (axis,) = figure.axes
+    (line,) = axis.lines[:1]
+    np.testing.assert_allclose(line.get_xdata(), stored.steps)
+    np.testing.assert_allclose(line.get_ydata(), stored.values["recall_gap"].mean(1))
+    assert (axis.get_title(loc="left"), axis.get_xlabel()) == ("Recall gap", "training steps")
+    assert figure.get_suptitle() == "lending: PPO"
+
+
+def test_one_jobs_curve_of_a_diagnostic_of_the_solver(results):
+    stored = results[0].curves
+    entropy = {"solver/entropy": np.ones((len(stored.steps), 3))}
+    with_diagnostics = dataclasses.replace(stored, values=stored.values | entropy)
+    figure = curves.draw_curve(dataclasses.replace(results[0], curves=with_diagnostics), "solver/entropy")
+    assert figure.axes[0].get_title(loc="left") == "solver/entropy"
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [1.0] * 4
+
+
+def test_a_curve_that_does_not_exist_is_refused(results):
+    with pytest.raises(ValueError, match=r"Unknown metric 'recal_gap'. Did you mean 'recall_gap'"):
+        curves.draw_curve(results[0], "recal_gap")
+    rule = synthetic_result(method="accept-all")
+    with pytest.raises(
+        ValueError, match="accept-all has no learning curve; train a method with curve_every above 0"
+    ):
+        curves.draw_curve(rule, "recall_gap")
+
+
+def test_a_dollar_sign_in_a_name_is_a_dollar_sign():
+    name = "$x_{$"
+    registry.register("method", name, LearnedMethod(summary="", published="", solver="ppo"))
+    try:
+        result = synthetic_result(method=name)
+        for kind in BY_METHOD:
+            for figure in kind.draw([result]).values():
+                figure.draw_without_rendering()  # as mathematics the name would be wrong
+                texts = "".join(text.get_text() for text in written(figure))
+                assert name in texts
+    finally:
+        registry.unregister("method", name)
+
+
+def test_numbers_in_names_are_not_rounded():
+    results = [
+        synthetic_result(method="ppo-bisimulator", config={"alpha": alpha}) for alpha in (2.125, 2.375)
+    ]
+    svg = canvas.encode(approvals.draw(results)["lending-approvals"], "svg")
+    assert b"alpha 2.125" in svg
+    assert b"alpha 2.375" in svg
+
+
 def test_the_interval_of_a_curve_is_students(results):
     from scipy import stats
 
-    (scene,) = scenes(results[:1])
-    _, mean, half = curves.band(scene.entries[0], "recall_gap")
+    (scenario,) = by_scenario(results[:1])
+    _, mean, half = curves.band(scenario.entries[0], "recall_gap")
     values = results[0].curves.values["recall_gap"]
     low, high = stats.t.interval(0.95, values.shape[1] - 1, values.mean(1), stats.sem(values, axis=1))
     np.testing.assert_allclose(mean - half, low)
@@ -113,32 +169,32 @@ def test_the_reward_only_variant_has_a_figure_of_its_own_beside_the_full_one(res
 
 
 def test_approvals_begin_with_nothing_and_end_with_all(results):
-    (scene,) = scenes(results[:1])
-    steps, so_far = approvals.cumulative(scene.entries[0])
+    (scenario,) = by_scenario(results[:1])
+    steps, so_far = approvals.cumulative(scenario.entries[0])
     assert (steps[0], steps[-1]) == (0, 10_000)
     assert so_far[0].tolist() == [0, 0]
     np.testing.assert_allclose(so_far[-1, 0], results[0].summary["approvals_g1"][0])
     assert approvals.shown_groups(10) == [0, 9]
-    assert [approvals.what(name) for name in ("college", "lending", "x")] == [
-        "admissions",
-        "loans",
-        "approvals",
-    ]
+
+
+def test_approvals_are_called_as_the_scenario_calls_them():
+    (figure,) = approvals.draw([synthetic_result("college")]).values()
+    assert figure.axes[0].get_ylabel() == "cumulative admissions"
 
 
 def test_initial_shares_are_those_of_the_environment(results):
-    (scene,) = scenes(results[:1])
-    drawn, wanted = initial.shares(scene), np.asarray(results[0].spec.make_env().params.initial)
+    (scenario,) = by_scenario(results[:1])
+    drawn, expected = initial.shares(scenario), np.asarray(results[0].spec.make_env().params.initial)
     np.testing.assert_allclose(drawn.sum(1), 1)
     # 50,000 people in two groups: four standard errors are .009
-    np.testing.assert_allclose(drawn, wanted, atol=0.009)
+    np.testing.assert_allclose(drawn, expected, atol=0.009)
 
 
 @pytest.mark.parametrize("kind", BY_METHOD, ids=lambda kind: kind.__name__.rsplit(".", 1)[1])
-def test_one_seed_one_rule_and_other_settings_will_do(kind):
-    """No interval, no curve, no published row: what is not there is left out."""
-    alone = [made_up(method="accept-all", seeds=1, settings={"population": 50})]
-    trained = [made_up(method="ppo-bisimulator", seeds=1)]
+def test_one_seed_a_rule_and_other_settings_can_be_drawn(kind):
+    """No interval, no curve, no published row: what is missing is left out."""
+    alone = [synthetic_result(method="accept-all", seeds=1, settings={"population": 50})]
+    trained = [synthetic_result(method="ppo-bisimulator", seeds=1)]
     for results in (alone, alone + trained):
         for figure in kind.draw(results).values():
             figure.draw_without_rendering()
@@ -146,7 +202,7 @@ def test_one_seed_one_rule_and_other_settings_will_do(kind):
 
 def test_files_are_the_same_each_time_and_small(results):
     one, other = (approvals.draw(results[:1])["lending-approvals"] for _ in range(2))
-    for kind, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+    for kind, start in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
         content = canvas.encode(one, kind)
         assert content == canvas.encode(other, kind)
         assert content.startswith(start)
@@ -157,6 +213,6 @@ def test_svg_is_xml_with_text_and_a_size(drawn):
     figure = drawn[approvals]["lending-approvals"]
     root = ElementTree.fromstring(canvas.encode(figure, "svg"))
     texts = {"".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"PPO", "DQN", "Group 1", "loans so far"} <= texts
+    assert {"PPO", "DQN", "Group 1", "cumulative loans"} <= texts
     width, height = (float(root.get(side).removesuffix("pt")) for side in ("width", "height"))
     np.testing.assert_allclose([width / 72, height / 72], figure.get_size_inches(), atol=0.01)

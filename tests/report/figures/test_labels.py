@@ -1,4 +1,4 @@
-"""Names are moved no further than needed, and overlap nothing."""
+"""Labels are moved no further than needed, and overlap nothing."""
 
 from itertools import combinations
 
@@ -14,25 +14,27 @@ places = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
 
 @given(places)
-def test_spread_places_are_apart_within_bounds_and_in_order(wanted):
-    found = spread(wanted, 0.1, 0.0, 1.0)
-    ordered = found[np.argsort(wanted, kind="stable")]
+def test_spread_places_are_apart_within_bounds_and_in_order(given_places):
+    result = spread(given_places, 0.1, 0.0, 1.0)
+    ordered = result[np.argsort(given_places, kind="stable")]
     assert (np.diff(ordered) >= 0.1 - 1e-9).all()
-    assert (found >= -1e-9).all()
-    assert (found <= 1 + 1e-9).all()
+    assert (result >= -1e-9).all()
+    assert (result <= 1 + 1e-9).all()
 
 
 @given(places, st.integers(0, 1000))
-def test_no_other_places_are_nearer(wanted, seed):
+def test_no_other_places_are_nearer(given_places, seed):
     """Against many others that keep the same order and distances."""
-    found = spread(wanted, 0.1, -10.0, 10.0)
-    order = np.argsort(wanted, kind="stable")
+    result = spread(given_places, 0.1, -10.0, 10.0)
+    order = np.argsort(given_places, kind="stable")
     rng = np.random.default_rng(seed)
     for scale in (0.5, 0.05, 0.005):
-        moved = np.sort(found[order] + scale * rng.normal(size=len(found)))
+        moved = np.sort(result[order] + scale * rng.normal(size=len(result)))
         steps = 0.1 * np.arange(len(moved))
         others = np.maximum.accumulate(moved - steps) + steps  # apart again
-        assert ((found - wanted) ** 2).sum() <= ((others - np.asarray(wanted)[order]) ** 2).sum() + 1e-9
+        assert ((result - given_places) ** 2).sum() <= (
+            (others - np.asarray(given_places)[order]) ** 2
+        ).sum() + 1e-9
 
 
 def test_places_that_are_apart_stay_where_they_are():
@@ -59,19 +61,19 @@ def boxes(figure, axis):
     return [text.get_window_extent(renderer) for text in axis.texts]
 
 
-def test_names_at_the_ends_of_lines_do_not_overlap_and_are_not_cut_off():
+def test_labels_at_the_ends_of_lines_do_not_overlap_and_are_not_cut_off():
     with canvas.style():
         figure, axis = one_panel()
         axis.plot([0, 1], [0, 1])
         label_ends(axis, [(0.5, f"a rather long name {i}", "#0072B2") for i in range(9)], 3.0)
-        found = boxes(figure, axis)
-    assert len(found) == 9
-    assert not any(a.shrunk(1, 0.9).overlaps(b.shrunk(1, 0.9)) for a, b in combinations(found, 2))
-    assert all(box.x1 <= figure.bbox.x1 and box.y0 >= 0 and box.y1 <= figure.bbox.y1 for box in found)
+        result = boxes(figure, axis)
+    assert len(result) == 9
+    assert not any(a.shrunk(1, 0.9).overlaps(b.shrunk(1, 0.9)) for a, b in combinations(result, 2))
+    assert all(box.x1 <= figure.bbox.x1 and box.y0 >= 0 and box.y1 <= figure.bbox.y1 for box in result)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_names_of_points_overlap_no_point_and_no_other_name(seed):
+def test_labels_of_points_overlap_no_point_and_no_other_label(seed):
     rng = np.random.default_rng(seed)
     points = [
         Labelled(*rng.uniform(0, 1, 2), *rng.uniform(0, 0.08, 2), f"method {i}", "#0072B2") for i in range(9)
@@ -85,21 +87,21 @@ def test_names_of_points_overlap_no_point_and_no_other_name(seed):
         axis.set_xlim(-0.2, 1.2)
         axis.set_ylim(-0.2, 1.2)
         label_points(axis, points)
-        found = boxes(figure, axis)
+        result = boxes(figure, axis)
         dots = axis.transData.transform([(point.x, point.y) for point in points])
-    assert len(found) == 10
-    assert not any(a.shrunk(1, 0.9).overlaps(b.shrunk(1, 0.9)) for a, b in combinations(found, 2))
-    assert not any(box.contains(*dot) for box in found for dot in dots)
-    assert all(axis.bbox.x0 <= box.x0 and box.x1 <= axis.bbox.x1 for box in found)
+    assert len(result) == 10
+    assert not any(a.shrunk(1, 0.9).overlaps(b.shrunk(1, 0.9)) for a, b in combinations(result, 2))
+    assert not any(box.contains(*dot) for box in result for dot in dots)
+    assert all(axis.bbox.x0 <= box.x0 and box.x1 <= axis.bbox.x1 for box in result)
 
 
-def test_points_on_each_other_are_named_below_each_other():
+def test_points_that_coincide_are_labelled_below_each_other():
     with canvas.style():
         figure, axis = one_panel()
         axis.set_xlim(0, 1)
         axis.set_ylim(0, 1)
         label_points(axis, [Labelled(0.5, 0.5, text=name, colour="#0072B2") for name in ("A", "B", "C")])
-        found = boxes(figure, axis)
+        result = boxes(figure, axis)
     assert [axis.texts[i].get_text() for i in range(3)] == ["A", "B", "C"]
-    np.testing.assert_allclose([box.x0 for box in found], found[0].x0, atol=1.5)
-    assert found[0].y0 > found[1].y0 > found[2].y0
+    np.testing.assert_allclose([box.x0 for box in result], result[0].x0, atol=1.5)
+    assert result[0].y0 > result[1].y0 > result[2].y0

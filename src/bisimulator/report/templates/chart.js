@@ -1,4 +1,4 @@
-// Frames, lines and points. A chart is drawn anew when its width changes or a method is hidden or shown.
+// Axes, lines and points. A chart is redrawn when its width changes or a method is hidden or shown.
 
 const hidden = new Set(); // keys of methods that are not drawn
 const charts = [];
@@ -67,7 +67,7 @@ class Chart {
     this.canvas.append(svg("text", { class: "axis", x: (left + right) / 2, y: bottom + 32, "text-anchor": "middle" }, this.spec.xTitle));
   }
 
-  // Beside the pointer where there is room for it; else below or above the chart, so that it hides none of the lines.
+  // Next to the pointer if there is room; otherwise below or above the chart, so that it hides no line.
   show(place, lines) {
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
@@ -98,7 +98,7 @@ class Chart {
 const tipLine = (series, text) =>
   html("div", { class: "tip-line" }, key(series), html("span", { class: "tip-name" }, series.label), html("b", {}, text));
 
-// A method's line and marker in small.
+// A small sample of a method's line and marker.
 function key(series) {
   const colour = { stroke: series.colour, fill: series.colour };
   return svg(
@@ -109,7 +109,7 @@ function key(series) {
   );
 }
 
-// Mean over an axis with a shaded interval. A series without x is a level line.
+// Lines with a shaded interval. A series without x is a horizontal line.
 class LineChart extends Chart {
   constructor(box, spec) {
     super(box, spec);
@@ -131,7 +131,7 @@ class LineChart extends Chart {
 
   path(series) {
     const xs = series.x || [this.grid[0], this.grid.at(-1)];
-    const twice = (values) => (series.x || !values ? values : [values[0], values[0]]); // a level line has two ends
+    const twice = (values) => (series.x || !values ? values : [values[0], values[0]]); // a horizontal line has two ends
     const [ys, halves] = [twice(series.y), twice(series.half)];
     const known = xs.map((_, i) => i).filter((i) => ys[i] !== null);
     const at = (i, shift = 0) => `${this.x(xs[i]).toFixed(1)},${this.y(ys[i] + shift).toFixed(1)}`;
@@ -163,18 +163,18 @@ class LineChart extends Chart {
       return;
     }
     const x = this.grid[at];
-    const found = this.shown
+    const values = this.shown
       .map((series) => ({ series, i: series.x ? series.x.indexOf(x) : 0 }))
       .filter(({ series, i }) => i >= 0 && series.y[i] !== null)
       .sort((a, b) => b.series.y[b.i] - a.series.y[a.i]);
     const place = this.x(x);
     this.cursor.append(
       svg("line", { x1: place, x2: place, y1: this.inner.top, y2: this.inner.bottom }),
-      ...found.map(({ series, i }) =>
+      ...values.map(({ series, i }) =>
         svg("circle", { cx: place, cy: this.y(series.y[i]), r: 3.5, style: { fill: series.colour } }),
       ),
     );
     const head = html("div", { class: "tip-head" }, `${this.spec.xTitle}: ${x.toLocaleString("en")}`);
-    this.show(place, [head, ...found.map(({ series, i }) => tipLine(series, withHalf(series.y[i], series.half?.[i])))]);
+    this.show(place, [head, ...values.map(({ series, i }) => tipLine(series, withHalf(series.y[i], series.half?.[i])))]);
   }
 }

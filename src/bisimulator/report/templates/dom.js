@@ -24,7 +24,7 @@ function number(value) {
 
 const withHalf = (value, half) => number(value) + (half === null || half === undefined ? "" : ` ± ${number(half)}`);
 
-// Round places for about `count` ticks between two numbers.
+// About `count` round tick positions between two numbers.
 function ticks(low, high, count) {
   const raw = (high - low) / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -40,24 +40,24 @@ function tickText(value, digits) {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-// From a range to pixels; what lies outside the range lies on its edge.
+// From a range to pixels; values outside the range are drawn on its edge.
 const scale = (from, to) => (value) => {
   const inside = Math.min(from[1], Math.max(from[0], value));
   return to[0] + ((inside - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
 };
 
-// The range of values and their intervals with a little air, never empty. Intervals of few seeds can be far wider than
-// the values are apart; they may make the range three times as wide and no more, and no recall is above 1.
-function extent(values, halves = [], bounds = null, air = 0.05) {
+// The range of an axis for values and their intervals, with a small margin. Intervals of few seeds can be far wider than
+// the values are apart; they may make the range three times as wide and no more, and never exceed the bounds.
+function extent(values, halves = [], bounds = null, margin = 0.05) {
   const known = values.map((value, i) => [value, halves[i] || 0]).filter(([value]) => Number.isFinite(value));
   if (!known.length) return [0, 1];
-  const [least, most] = [Math.min(...known.map(([v]) => v)), Math.max(...known.map(([v]) => v))];
+  const [smallest, largest] = [Math.min(...known.map(([v]) => v)), Math.max(...known.map(([v]) => v))];
   let low = Math.min(...known.map(([v, half]) => v - half));
   let high = Math.max(...known.map(([v, half]) => v + half));
-  if (most - least > 1e-9) [low, high] = [Math.max(low, 2 * least - most), Math.min(high, 2 * most - least)];
+  if (largest - smallest > 1e-9) [low, high] = [Math.max(low, 2 * smallest - largest), Math.min(high, 2 * largest - smallest)];
   if (bounds) [low, high] = [Math.max(low, bounds[0] ?? low), Math.min(high, bounds[1] ?? high)];
   if (high - low < 1e-9) [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
-  return [low - air * (high - low), high + air * (high - low)];
+  return [low - margin * (high - low), high + margin * (high - low)];
 }
 
 function polygon(corners, radius, turn = 0, inner = 1) {
@@ -77,7 +77,7 @@ function plus(radius, turn) {
   return `M${turned.map(([x, y]) => `${x.toFixed(2)},${y.toFixed(2)}`).join("L")}Z`;
 }
 
-// The same shapes as in the printed figures.
+// The same markers as in the figures.
 const MARKERS = {
   "o": (r) => polygon(24, r),
   "s": (r) => polygon(4, 1.15 * r, Math.PI / 4),

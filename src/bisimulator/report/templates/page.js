@@ -1,21 +1,21 @@
-// The page: charts in their places, legends that hide a method everywhere, tables that sort.
+// The page: draws the charts, hides a method in all of them, sorts tables.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-const dressed = (series) => (series.method ? { ...data.looks[series.method], ...series } : series);
-const dressAll = (spec) => ({
+const withLook = (series) => (series.method ? { ...data.looks[series.method], ...series } : series);
+const withLooks = (spec) => ({
   ...spec,
-  series: spec.series.map(dressed),
-  paper: (spec.paper || []).map((point) => ({ ...dressed(point), hollow: true })),
+  series: spec.series.map(withLook),
+  paper: (spec.paper || []).map((point) => ({ ...withLook(point), hollow: true })),
 });
 
 function place(box) {
   const spec = data.charts[box.dataset.chart];
   if (spec.kind === "line") {
-    new LineChart(box, dressAll(spec)).draw();
+    new LineChart(box, withLooks(spec)).draw();
     return;
   }
-  const options = spec.options.map(dressAll);
+  const options = spec.options.map(withLooks);
   const chart = new ScatterChart(box, { ...options[0], showPaper: true });
   const controls = html("div", { class: "controls" });
   const choose = html("select", {}, ...options.map((option, i) => html("option", { value: i }, option.xTitle)));
@@ -55,16 +55,16 @@ function update() {
   for (const chart of charts) chart.draw();
 }
 
-// #hide=ppo,dqn: a view can be sent to somebody
+// #hide=ppo,dqn: the address stores the selection
 function readAddress() {
-  const found = location.hash.match(/^#hide=(.*)$/);
-  if (!found) return;
+  const match = location.hash.match(/^#hide=(.*)$/);
+  if (!match) return;
   hidden.clear();
-  for (const name of found[1].split(",").map(decoded)) if (Object.hasOwn(data.looks, name)) hidden.add(name);
+  for (const name of match[1].split(",").map(decoded)) if (Object.hasOwn(data.looks, name)) hidden.add(name);
   update();
 }
 
-// An address may have been cut off in the middle of a character.
+// An address may be cut off in the middle of a character.
 function decoded(text) {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-// Return against fairness: a point a method with its intervals, hollow where the paper has it.
+// Return against fairness: one point per method with its intervals; the paper's points are hollow.
 
 class ScatterChart extends Chart {
   get tallest() {
@@ -33,8 +33,8 @@ class ScatterChart extends Chart {
     if (this.width >= 560) this.labels();
   }
 
-  // Names where they touch neither a point, nor a bar, nor another name; methods on one point share a block. Where
-  // there is no room the legend has the name.
+  // Labels that touch no point, bar or other label; methods on the same point share a block. If there is no room, the
+  // legend has the name.
   labels() {
     const points = this.shown.filter((one) => one.x !== null && one.y !== null);
     const taken = this.points.map((point) => around(this.x(point.x), this.y(point.y), 7, 7));
@@ -86,7 +86,7 @@ class ScatterChart extends Chart {
       this.tip.hidden = true;
       return;
     }
-    // methods that decide alike lie on one point: all of them are named
+    // methods that decide alike coincide: the tooltip names all of them
     const same = this.points.filter((other) => Math.hypot(this.x(other.x) - this.x(point.x), this.y(other.y) - this.y(point.y)) < 2);
     const [x, y] = [this.x(point.x), this.y(point.y)];
     this.cursor.append(svg("circle", { class: "ring", cx: x, cy: y, r: 11 }));
@@ -103,27 +103,27 @@ const around = (x, y, across, up) => [x - across, y - up, x + across, y + up];
 
 const LINE = 13; // pixels
 
-// Boxes beside a point, the nearest first, to the right before to the left.
+// Boxes next to a point, the nearest first, on the right before on the left.
 function places(x, y, width, height) {
-  const found = [];
+  const boxes = [];
   for (let ring = 0; ring < 26; ring++) {
     for (const up of ring ? [-ring, ring] : [0]) {
       const top = y + 7 * up - height / 2;
       const gap = 11 + ring;
-      found.push([x + gap, top, x + gap + width, top + height], [x - gap - width, top, x - gap, top + height]);
+      boxes.push([x + gap, top, x + gap + width, top + height], [x - gap - width, top, x - gap, top + height]);
     }
   }
-  return found;
+  return boxes;
 }
 
-// Points that lie on each other together.
+// Groups of points that coincide.
 function blocks(points, place) {
-  const found = [];
+  const groups = [];
   for (const point of points) {
     const [x, y] = place(point);
-    const block = found.find(([first]) => Math.hypot(place(first)[0] - x, place(first)[1] - y) < 3);
+    const block = groups.find(([first]) => Math.hypot(place(first)[0] - x, place(first)[1] - y) < 3);
     if (block) block.push(point);
-    else found.push([point]);
+    else groups.push([point]);
   }
-  return found;
+  return groups;
 }

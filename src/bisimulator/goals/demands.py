@@ -1,0 +1,198 @@
+"""The kinds of demands: what is asked of the groups' rates.
+
+A demand maps rates (G, R) to slacks (D,), which must not be negative, and multipliers (D,) to the pressure that they put on
+the rates, the sum over demands of multiplier times derivative. Both work on NumPy and JAX arrays: `xp` is the module.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from types import ModuleType
+from typing import Any, ClassVar
+
+from bisimulator.errors import check_real
+from bisimulator.goals.moments import M
+
+Array = Any  # numpy or jax: the same code serves the exact tools and training
+
+
+@dataclasses.dataclass(frozen=True)
+class Demand(abc.ABC):
+    """One demand at a level. Rates are `numerator / denominator`, both columns of the moments."""
+
+    level: float
+    raise_only: bool = False  # only raise the worse-off group, never lower the better-off one
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    numerator: ClassVar[int]
+    denominator: ClassVar[int]
+    max_level: ClassVar[float] = float("inf")
+    needs_lives: ClassVar[bool] = False  # measured at the end of a life, so it needs the life view
+
+    def __post_init__(self) -> None:
+        check_real(f"the level of {self.name}", self.level, min=self.min_level, max=self.max_level)
+        if self.raise_only and not self.can_level_down:
+            raise ValueError(f"{self.name} never lowers a group, so raise-only says nothing; leave it out")
+
+    @property
+    def min_level(self) -> float:
+        return 0.0
+
+    @property
+    def can_level_down(self) -> bool:
+        return False
+
+    def rates(self, moments: Array, xp: ModuleType) -> Array:
+        """(G, R); 0 for a group without a denominator."""
+        whole = moments[:, self.denominator, None]
+        return xp.where(whole > 0, self.parts(moments) / xp.maximum(whole, 1e-12), 0.0)
+
+    def parts(self, moments: Array) -> Array:
+        """The numerators, (..., R)."""
+        return moments[..., self.numerator : self.numerator + 1]
+
+    @abc.abstractmethod
+    def num_demands(self, groups: int) -> int: ...
+
+    @abc.abstractmethod
+    def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+        """(D,): not negative if the demand is met; a group that is not `known` (G,) demands nothing."""
+
+    @abc.abstractmethod
+    def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
+        """(G, R): the sum of multiplier times derivative of the slack by the rates."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}={self.level:g}" + (",raise-only" if self.raise_only else "")
+
+
+class MinRate(Demand):
+    """Every group's rate is at least the level."""
+
+    def num_demands(self, groups: int) -> int:
+        return groups
+
+    def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+        return xp.where(known, rates[:, 0] - self.level, 0.0)
+
+    def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
+        return multipliers[:, None]
+
+
+class RateGap(Demand):
+    """No two groups' rates differ by more than the level. One demand per ordered pair of groups."""
+
+    @property
+    def can_level_down(self) -> bool:
+        return True
+
+    def num_demands(self, groups: int) -> int:
+        return groups * groups
+
+    def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+        difference = rates[:, 0][:, None] - rates[:, 0][None]
+        both = known[:, None] & known[None]
+        return xp.where(both & ~xp.eye(len(rates), dtype=bool), self.level - difference, 1.0).reshape(-1)
+
+    def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
+        pairs = multipliers.reshape(len(rates), len(rates))
+        down, up = pairs.sum(1), pairs.sum(0)
+        return (up if self.raise_only else up - down)[:, None]
+
+
+class DistributionGap(RateGap):
+    """No two groups' final scores differ by more than the level (Kantorovich distance, in score points)."""
+
+    def parts(self, moments: Array) -> Array:
+        return moments[..., self.numerator :]
+
+    def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+        cdf = rates.cumsum(1)[:, :-1]
+        distance = xp.abs(cdf[:, None] - cdf[None]).sum(-1)
+        pair = xp.triu(xp.ones((len(rates), len(rates)), dtype=bool), 1) & known[:, None] & known[None]
+        return xp.where(pair, self.level - distance, 1.0).reshape(-1)
+
+    def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
+        pairs = multipliers.reshape(len(rates), len(rates))
+        pairs = xp.triu(pairs, 1)
+        pairs = pairs + pairs.T
+        cdf = rates.cumsum(1)[:, :-1]
+        sign = xp.sign(cdf[:, None] - cdf[None])  # of group i against group j at each score
+        by_cdf = -(pairs[..., None] * sign).sum(1)  # (G, C - 1)
+        if self.raise_only:  # a lower distribution function is a higher score
+            by_cdf = xp.minimum(by_cdf, 0.0)
+        # the distribution function at c counts everybody up to c
+        by_share = by_cdf[:, ::-1].cumsum(1)[:, ::-1]
+        return xp.concatenate([by_share, xp.zeros((len(rates), 1))], 1)
+
+
+class MinRecall(MinRate):
+    name = "min-recall"
+    summary = "every group's recall is at least the level"
+    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
+
+
+class RecallGap(RateGap):
+    name = "recall-gap"
+    summary = "the groups' recalls differ by at most the level"
+    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
+
+
+class BenefitGap(RateGap):
+    """ELBERT's bias: supply over demand. With one applicant at a time, supply is a qualified person who is accepted."""
+
+    name = "benefit-gap"
+    summary = "the groups' benefit rates (supply over demand) differ by at most the level"
+    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
+
+
+class MinApproval(MinRate):
+    name = "min-approval"
+    summary = "every group's approval rate is at least the level"
+    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
+
+
+class ApprovalGap(RateGap):
+    name = "approval-gap"
+    summary = "the groups' approval rates differ by at most the level"
+    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
+
+
+class MinReturn(MinRate):
+    name = "min-return"
+    summary = "every group's return per person is at least the level"
+    numerator, denominator = M.REWARD, M.PEOPLE
+
+    @property
+    def min_level(self) -> float:
+        return float("-inf")
+
+
+class ReturnGap(RateGap):
+    name = "return-gap"
+    summary = "the groups' returns per person differ by at most the level (demographic parity, definition 5)"
+    numerator, denominator = M.REWARD, M.PEOPLE
+
+
+class CreditGap(DistributionGap):
+    name = "credit-gap"
+    summary = "the groups' final scores differ by at most the level, in score points"
+    numerator, denominator, needs_lives = M.FINAL, M.ENDED, True
+
+
+DEMANDS: dict[str, type[Demand]] = {
+    kind.name: kind
+    for kind in (
+        MinRecall,
+        RecallGap,
+        MinApproval,
+        ApprovalGap,
+        ReturnGap,
+        CreditGap,
+        MinReturn,
+        BenefitGap,
+    )
+}

@@ -1,0 +1,75 @@
+"""A fairness goal: one demand or several, as text, JSON or objects."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from bisimulator.errors import check_known
+from bisimulator.goals.demands import DEMANDS, Demand
+
+_RAISE_ONLY = "raise-only"
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """What is asked of a policy, beside a high return. All demands have to be met.
+
+    Example:
+        >>> Goal.parse("min-recall=0.9")
+        >>> Goal.parse(["min-recall=0.9", "credit-gap=2.5,raise-only"])
+    """
+
+    demands: tuple[Demand, ...]
+
+    @classmethod
+    def parse(cls, goal: str | Goal | Sequence[str]) -> Goal:
+        """A goal from its text, `NAME=LEVEL` or `NAME=LEVEL,raise-only`; several texts are all demanded.
+
+        Raises:
+            ValueError: if a name is unknown or a level is out of range.
+        """
+        if isinstance(goal, Goal):
+            return goal
+        texts: Iterable[str] = goal.split() if isinstance(goal, str) else goal
+        demands = tuple(_parse(text) for text in texts)
+        if not demands:
+            raise ValueError("got no goal; write NAME=LEVEL, such as min-recall=0.9")
+        names = [demand.name for demand in demands]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"the goal asks for {name} twice; write it once, with one level")
+        return cls(demands)
+
+    @property
+    def text(self) -> str:
+        """The text that `parse` reads."""
+        return " ".join(demand.text for demand in self.demands)
+
+    def to_json(self) -> list[str]:
+        return [demand.text for demand in self.demands]
+
+    @property
+    def needs_lives(self) -> bool:
+        return any(demand.needs_lives for demand in self.demands)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Goal({self.text!r})"
+
+
+def _parse(text: str) -> Demand:
+    name, equals, rest = text.strip().partition("=")
+    value, *flags = rest.split(",")
+    if not equals:
+        raise ValueError(f"a goal is NAME=LEVEL, got {text!r}; try {name or 'min-recall'}=0.9")
+    check_known("goal", name, DEMANDS)
+    try:
+        level = float(value)
+    except ValueError:
+        raise ValueError(f"the level of {name} must be a number, got {value!r}; try {name}=0.9") from None
+    for flag in flags:
+        check_known(f"option of the goal {name}", flag.strip(), [_RAISE_ONLY])
+    return DEMANDS[name](level, raise_only=bool(flags))
