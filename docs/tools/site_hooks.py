@@ -37,6 +37,7 @@ PUBLIC_PACKAGES = (
     "bisimulator.evaluation",
     "bisimulator.metrics",
     "bisimulator.exact",
+    "bisimulator.goals",
     "bisimulator.adapters",
     "bisimulator.adapters.sb3",
 )

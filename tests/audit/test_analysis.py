@@ -1,5 +1,6 @@
-"""What an audit finds, against exact answers."""
+"""The numbers of an audit, against exact answers."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import bisimulator
 from bisimulator.audit.analysis import PolicyRow, audit, rare_groups
 from bisimulator.audit.audited_policy import AuditedPolicy
+from bisimulator.audit.trajectories import simulate_trajectories
 from bisimulator.exact import chain
 
 
@@ -16,8 +18,11 @@ def test_the_policys_own_table_and_whether_it_looks_at_groups(result, env):
     assert result.looks_at_group
 
 
-def test_figures_of_groups_are_near_their_expectations(result, env):
+def test_numbers_of_groups_are_near_their_expectations(result, env):
     exact = chain.expect(env, result.table)
+    # three seeds have intervals that say little, so the same audit with more of them
+    evaluation, trajectories = simulate_trajectories(env, result.audited.policy, seeds=40, episodes=2)
+    result = dataclasses.replace(result, evaluation=evaluation, trajectories=trajectories)
     mean, half = result.groups["approval_rate"]
     assert (abs(mean - exact.approved / exact.applied) < 3 * half).all()
     mean, half = result.groups["recall"]
@@ -65,6 +70,26 @@ def test_groups_that_hardly_occur_are_noted():
     small = bisimulator.make("lending", population=30, horizon=60, group_probs=(0.99, 0.01))
     (note,) = rare_groups(small)
     assert "about 0 of the 30 people in the simulation are of group 2" in note
+
+
+def test_exact_numbers_come_first(result, env):
+    exact = chain.expect(env, result.table)
+    np.testing.assert_allclose(result.row.rates, exact.approved / exact.applied)
+    np.testing.assert_allclose(result.row.recalls, exact.recall)
+    np.testing.assert_allclose(
+        result.start_scores, np.asarray(env.params.initial) @ [375, 525, 650, 775], rtol=1e-6
+    )
+
+
+def test_in_a_notebook(result):
+    lines = repr(result).splitlines()
+    assert lines[0] == "Audit of <b>up</b>=600,down=440, people: a few"
+    assert lines[1] == f"  earned (exact): {result.earned:,.0f}"
+    html = result._repr_html_()
+    assert "&lt;b&gt;up&lt;/b&gt;=600" in html
+    assert "<b>" not in html
+    assert "<b>up" not in result.audited._repr_html_()
+    assert repr(result.audited).startswith("AuditedPolicy('<b>up</b>=600,down=440' on 'lending': Accepts ")
 
 
 def test_rows_leave_out_unknown_numbers():

@@ -5,7 +5,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+import bisimulator
+from bisimulator.audit.analysis import audit
 from bisimulator.audit.audit_page import GROUP_COLUMNS, cell, render_audit
+from bisimulator.audit.audited_policy import read_policy
 from bisimulator.audit.words import caveats, summary_statements
 
 VOID = {"meta", "br", "img", "link", "use", "path", "rect", "circle"}
@@ -60,6 +63,14 @@ def test_it_has_every_sentence_and_every_number(page, result):
     for g in range(2):
         for column in GROUP_COLUMNS:
             assert f"<td>{cell(result, column, g)}</td>" in page
+
+
+def test_names_of_groups_in_figures_are_written_as_they_are(env):
+    named = bisimulator.make("lending", **{**env.settings, "group_names": ("$x_{$", "_b")})
+    text = render_audit(audit(read_policy("600", named), people="", seeds=2, episodes=1))
+    # once in the legend of each of two figures; as mathematics the name would be wrong
+    for name in (r"\$x_\{\$", "_b"):
+        assert len(re.findall(rf"<text[^>]*>{name}</text>", text)) == 2
 
 
 def test_it_is_the_same_each_time(page, result):

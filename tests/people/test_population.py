@@ -298,7 +298,7 @@ def test_population_is_a_public_name():
 def test_a_population_shows_itself_in_notebooks_with_escaped_names():
     people = {"group": ["<a>", "b"] * 60, "score": [1, 2] * 60, "repaid": [1, 0] * 60}
     page = Population.from_frame(people, bins=2)._repr_html_()
-    assert "<td>&lt;a&gt;</td><td>60</td><td>50.0%</td><td>100.0%</td>" in page
+    assert "&lt;a&gt;</th><td>60</td><td>50.0%</td><td>100.0%</td>" in page
     assert "<a>" not in page
 
 

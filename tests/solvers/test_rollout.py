@@ -136,7 +136,9 @@ def test_logs_are_sums_over_a_seeds_decisions():
     action, group = rng.integers(0, 2, lead), rng.integers(0, groups, lead)
     qualified, reward = rng.random(lead) < 0.5, rng.normal(size=lead)
     obs, flag = np.zeros((*lead, 1)), np.zeros(lead, bool)
-    batch = Transitions(*map(jnp.asarray, (obs, action, action == 1, reward, obs, flag, flag, group, qualified, obs)))
+    batch = Transitions(
+        *map(jnp.asarray, (obs, action, action == 1, reward, obs, flag, flag, group, qualified, obs))
+    )
     logs = batch_logs(batch, {"loss": jnp.array([1.0, 2.0])}, groups)
     for s in range(2):
         np.testing.assert_allclose(logs["reward"][s], reward[s].sum(), rtol=1e-5)

@@ -92,7 +92,7 @@ def check_group_env(
 
     Example:
         >>> check_group_env(gymnasium.make("bisimulator/Lending-v0"))
-        GroupEnvCheck(num_groups=2, decisions=(156, 144), notes=0)
+        GroupEnvCheck(num_groups=2, decisions=(150, 150), notes=0)
     """
     if isinstance(env, VectorEnv):
         raise ValueError(

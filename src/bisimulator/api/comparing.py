@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bisimulator import registry
+from bisimulator._html import html_table
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
 from bisimulator.api.training import TrainingResult, _pandas
 from bisimulator.core import Env
@@ -19,7 +19,6 @@ from bisimulator.jobs.spec import Spec, make_spec
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
 from bisimulator.report._table_columns import short_title, table_columns
-from bisimulator.report.html_tables import table_html
 from bisimulator.report.text import number
 from bisimulator.report.write import write_report
 from bisimulator.solvers.trainer import SOLVERS
@@ -172,4 +171,4 @@ class Comparison(Mapping[str, TrainingResult]):
         return "\n".join([f"Comparison on {self.scenario}", *lines])
 
     def _repr_html_(self) -> str:
-        return table_html(html.escape(f"Comparison on {self.scenario}"), *self._grid)
+        return html_table(f"Comparison on {self.scenario}", *self._grid)

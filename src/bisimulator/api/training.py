@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bisimulator import files
+from bisimulator._html import html_table
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of
 from bisimulator.core import Env, Values
 from bisimulator.jobs.learning_curves import Curves
@@ -17,7 +17,6 @@ from bisimulator.jobs.spec import Spec, make_spec
 from bisimulator.jobs.store import Result, load, save, trained_policy, with_weights
 from bisimulator.policies import Policy, Rule
 from bisimulator.registry import lookup
-from bisimulator.report.html_tables import summary_html
 from bisimulator.report.text import headline_rows
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ class TrainingResult:
         return "\n".join([f"TrainingResult of {self._title}", *lines])
 
     def _repr_html_(self) -> str:
-        return summary_html(html.escape(self._title), headline_rows(self.summary))
+        return html_table(self._title, ["", "mean ± 95%"], headline_rows(self.summary))
 
 
 def _pandas() -> Any:

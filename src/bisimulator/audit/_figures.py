@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,9 +39,9 @@ def _line(g: int) -> canvas.Keywords:
     return {"color": _COLOURS[g % len(_COLOURS)], "linestyle": _DASHES[g % len(_DASHES)], "linewidth": 1.7}
 
 
-def _legend(figure: Figure, axis: Axes) -> None:
-    handles, names = axis.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper left", ncols=min(len(names), 6), handlelength=3)
+def _legend(figure: Figure, axis: Axes, names: Sequence[str]) -> None:
+    """One entry per group; names are passed on, because matplotlib leaves out labels that begin with _."""
+    figure.legend(list(axis.lines), names, loc="outside upper left", ncols=min(len(names), 6), handlelength=3)
 
 
 def draw_people(result: AuditResult) -> Figure:
@@ -53,13 +54,13 @@ def draw_people(result: AuditResult) -> Figure:
     with canvas.style():
         figure, axes = canvas.panels(1, len(curves), width=_WIDTH, height=_HEIGHT, title="")
         for axis, (title, values) in zip(axes[0], curves.items(), strict=True):
-            for g, name in enumerate(result.names):
+            for g in range(len(result.names)):
                 step = "steps-mid" if values is result.table else "default"
-                axis.plot(scores, 100 * np.asarray(values)[g], label=name, drawstyle=step, **_line(g))
+                axis.plot(scores, 100 * np.asarray(values)[g], drawstyle=step, **_line(g))
             axis.set_title(title)
             axis.set_xlabel("score")
             axis.set_ylim(0, 103 if title != next(iter(curves)) else None)
-        _legend(figure, axes[0, 0])
+        _legend(figure, axes[0, 0], result.names)
     return figure
 
 
@@ -77,14 +78,14 @@ def draw_trajectories(result: AuditResult) -> Figure:
             # rates are those of a window of time, drawn at its middle; scores are those at its end
             ends = np.append(0.0, trajectories.time)
             times = ends if len(values) == len(ends) else (ends[1:] + ends[:-1]) / 2
-            for g, name in enumerate(result.names):
-                axis.plot(times, values[:, g], label=name, **_line(g))
+            for g in range(len(result.names)):
+                axis.plot(times, values[:, g], **_line(g))
             axis.set_title(title)
             axis.set_xlabel("applications per person so far")
             axis.set_xlim(0, trajectories.time[-1])
             if title != "Average score":
                 axis.set_ylim(0, 103)
-        _legend(figure, axes[0, 0])
+        _legend(figure, axes[0, 0], result.names)
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -23,7 +24,7 @@ def read_row(rows: Array, i: Int[Array, ""]) -> Array:
 
 @read_row.def_vmap
 def _read_rows(size: int, batched: list[bool], rows: Array, i: Int[Array, "..."]) -> tuple[Array, bool]:
-    one = (lambda rows, i: rows[i]) if size > 1 and all(batched) else read_row.fun
+    one: Callable[..., Array] = (lambda rows, i: rows[i]) if size > 1 and all(batched) else read_row.fun
     return jax.vmap(one, [0 if b else None for b in batched])(rows, i), True
 
 

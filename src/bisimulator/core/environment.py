@@ -23,7 +23,9 @@ class Env(Generic[P, S]):
     name: str
     scenario: Scenario[P, S]
     params: P
-    settings: Mapping[str, object] = dataclasses.field(default_factory=dict)  # the keywords that made the params
+    settings: Mapping[str, object] = dataclasses.field(
+        default_factory=dict
+    )  # the keywords that made the params
 
     def reset(self, key: Key[Array, ""]) -> S:
         return self.scenario.reset(key, self.params)

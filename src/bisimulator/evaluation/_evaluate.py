@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from numpy.typing import ArrayLike
 
+from bisimulator._html import html_table
 from bisimulator.core import Env, Outcome, Params, Scenario, Values
 from bisimulator.errors import check_int
 from bisimulator.evaluation.intervals import mean_and_interval
-from bisimulator.exact._html import html_table
 from bisimulator.metrics import column, registered_metrics
 from bisimulator.policies import Policy, as_policy
 from bisimulator.simulation import evaluation_keys, summarise

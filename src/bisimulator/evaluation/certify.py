@@ -11,11 +11,11 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
+from bisimulator._html import html_table
 from bisimulator.core import Env, Values
 from bisimulator.errors import check_int
 from bisimulator.evaluation._evaluate import evaluate
 from bisimulator.exact._history import certify_history, max_visits
-from bisimulator.exact._html import html_table
 from bisimulator.exact.certificate import Certificate, certify_table
 from bisimulator.exact.chain import why_no_chain
 from bisimulator.policies import DependsOn, Policy, as_policy

@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float
 
+from bisimulator._html import html_table
 from bisimulator.core import PersonChain, Values
 from bisimulator.errors import check_known
-from bisimulator.exact._html import html_table
 from bisimulator.exact.transport import optimal_transport
 
 SIGNALS = {"reward": "the bank's reward", "loans": "loans", "repaid": "repaid loans"}

@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from bisimulator._html import html_table
 from bisimulator.core import Env, PersonChain, Values
 from bisimulator.errors import check_probabilities, check_shape
-from bisimulator.exact._html import html_table
 
 _MAX_PRINTED = 8  # groups; more are left out of the text
 

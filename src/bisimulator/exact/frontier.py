@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
+from bisimulator._html import html_table
 from bisimulator.core import Env, Values
 from bisimulator.errors import check_array, check_known
 from bisimulator.exact._column_generation import ColumnPool
-from bisimulator.exact._html import html_table
 from bisimulator.exact._occupancy import RETURN, Flags, groups_of
 from bisimulator.exact._stationary_search import stationary_policies
 from bisimulator.exact.chain import person_chain

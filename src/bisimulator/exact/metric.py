@@ -16,11 +16,11 @@ from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import bicgstab, splu
 
+from bisimulator._html import html_table
 from bisimulator.core import Values
 from bisimulator.errors import check_real
 from bisimulator.exact._couplings import Couplings, order_rows
 from bisimulator.exact._finite import Matrices, Matrix, check_chain, check_discount, check_process
-from bisimulator.exact._html import html_table
 from bisimulator.exact.transport import I32, I64
 
 _MAX_DENSE = 300  # unknowns up to which a dense solve is the fastest

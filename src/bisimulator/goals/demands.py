@@ -1,7 +1,8 @@
 """The kinds of demands: what is asked of the groups' rates.
 
-A demand maps rates (G, R) to slacks (D,), which must not be negative, and multipliers (D,) to the pressure that they put on
-the rates, the sum over demands of multiplier times derivative. Both work on NumPy and JAX arrays: `xp` is the module.
+A demand maps rates (G, R) to slacks (D,), which must not be negative, and multipliers (D,) to the pressure that they
+put on the rates, the sum over demands of multiplier times derivative. Both work on NumPy and JAX arrays: `xp` is the
+module.
 """
 
 from __future__ import annotations

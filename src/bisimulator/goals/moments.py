@@ -1,7 +1,7 @@
 """What a goal is measured on: sums over decisions or lives, per group.
 
-Every goal is a demand on rates, that is on ratios of two of these sums, so it does not matter whether they are per person,
-per decision or over a whole batch.
+Every goal is a demand on rates, that is on ratios of two of these sums, so it does not matter whether they are per
+person, per decision or over a whole batch.
 """
 
 from __future__ import annotations

@@ -19,9 +19,7 @@ from bisimulator.core import Act, Env, Params, Scenario
 from bisimulator.policies.rules import NO_CONFIG, C
 
 M = TypeVar("M", default=PyTree)  # the state of a method
-X = TypeVar(
-    "X", default=PyTree
-)  # its extras: data per transition that `learn` passes on to `reward` and `advantage`
+X = TypeVar("X", default=PyTree)  # its extras: data per transition from `learn` to `reward` and `advantage`
 
 _EMPTY: Any = ()  # the state and the extras of a method that has none
 

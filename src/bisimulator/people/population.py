@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from html import escape
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 from typing_extensions import Unpack
 
+from bisimulator._html import html_table
 from bisimulator.core import Env, Values, make
 from bisimulator.errors import check_real
 from bisimulator.people._bins import labels
@@ -255,20 +255,14 @@ class Population:
 
     def _repr_html_(self) -> str:
         """A table of the groups and the notes, for notebooks."""
-        head = "".join(f"<th>{title}</th>" for title in ("group", "people", "share", "repaid"))
         people, repaid = self.people.sum(1), self.repaid.sum(1)
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{people[g]:,.0f}</td><td>{100 * self.shares[g]:.1f}%</td>"
-            f"<td>{100 * repaid[g] / people[g]:.1f}%</td></tr>"
+        rows = [
+            [name, f"{people[g]:,.0f}", f"{self.shares[g]:.1%}", f"{repaid[g] / people[g]:.1%}"]
             for g, name in enumerate(self.group_names)
-        )
+        ]
         bins = f"{len(self.edges) - 1} bins from {self.edges[0]:g} to {self.edges[-1]:g}"
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return (
-            f"<p><b>Population</b> {escape(self.origin)}, {bins}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-            + (f"<ul>{notes}</ul>" if notes else "")
-        )
+        title = f"Population {self.origin}, {bins}"
+        return html_table(title, ["group", "people", "share", "repaid"], rows, " ".join(self.notes))
 
 
 def _outcome_column(repaid: str | None, defaulted: str | None) -> str:

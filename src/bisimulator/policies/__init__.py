@@ -1,7 +1,6 @@
 """Policies: fixed rules, functions, rules that are refitted, and trained networks."""
 
 from bisimulator.policies.adaptive import Adaptive
-from bisimulator.policies.clock import Clock, clock
 from bisimulator.policies.fixed import (
     Constant,
     Random,
@@ -17,6 +16,7 @@ from bisimulator.policies.functions import Function, as_policy
 from bisimulator.policies.networks import MLP, Network, make_mlp
 from bisimulator.policies.policy import DependsOn, Policy
 from bisimulator.policies.rules import NoConfig, Rule
+from bisimulator.policies.timed import Clock, clock
 
 __all__ = [
     "MLP",

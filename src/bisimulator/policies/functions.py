@@ -13,9 +13,9 @@ from jaxtyping import Array, Float, Int, Key
 from numpy.typing import ArrayLike, NDArray
 
 from bisimulator.core import Act, Env
-from bisimulator.policies.clock import clock
 from bisimulator.policies.fixed import table
 from bisimulator.policies.policy import Policy
+from bisimulator.policies.timed import clock
 
 
 class Function(Policy):
