@@ -69,6 +69,27 @@ def test_what_it_earns_names_the_bound(result):
     assert "a default -2" in text
 
 
+@pytest.mark.parametrize(
+    ("policy", "rule"), [("300", "accept-all"), ("900", "reject-all"), ("600", "threshold"), ("700", "")]
+)
+def test_a_policy_that_equals_a_simple_rule_is_said_to(policy, rule, env):
+    text = statements(audit(read_policy(policy, env), people="", seeds=2, episodes=1))["What it earns"]
+    assert ("It decides exactly like the rule" in text) == bool(rule)
+    assert text.endswith(f"exactly like the rule {rule}." if rule else "%.")
+
+
+def test_a_simulated_policy_that_accepts_everybody_is_said_to(env):
+    seen = env.with_omega(np.full((2, 2), 1.5, np.float32))
+    result = audit(read_policy("-5", seen), people="", seeds=2, episodes=1)
+    text = statements(result)["What it earns"]
+    assert text.endswith("In every simulated episode it decides like the rule accept-all.")
+
+
+def test_a_rule_is_not_compared_with_itself(env):
+    text = statements(audit(read_policy("accept-all", env), people="", seeds=2, episodes=1))["What it earns"]
+    assert "It decides exactly like" not in text
+
+
 def test_the_use_of_the_group_is_reported_only_if_there_is_one(result, env):
     assert "differently by group" in statements(result)["What it looks at"]
     same = audit(read_policy("600", env), people="", seeds=3, episodes=2)
@@ -111,6 +132,13 @@ def test_assumptions_follow_the_parameters(result):
     assert "4 bins of 100 to 150 points" in text
     assert "raises the score by 1 bins, a default lowers it by 1 bins" in text
     assert "a default -2" in text
+
+
+def test_the_summary_says_whether_it_is_exact(result, env):
+    assert words.summary_note(result).startswith("These numbers are exact expectations.")
+    seen = env.with_omega(np.full((2, 2), 1.5, np.float32))
+    simulated = audit(read_policy("600", seen), people="", seeds=3, episodes=2)
+    assert words.summary_note(simulated).startswith("All numbers are simulated")
 
 
 def test_shares_near_the_ends_keep_a_decimal():

@@ -37,7 +37,7 @@ def test_simulate_shows_groups_next_to_the_paper(capsys, monkeypatch):
     assert "3670.7±42.4" in shown
     assert "EO" not in shown
     assert "The paper's rows are for the paper's parameters" in shown
-    assert "Accept-all instead of threshold brings the groups' recalls from" in shown
+    assert "accept-all instead of threshold: recall gap" in shown
 
 
 def test_simulate_shows_all_published_methods_by_default(capsys, monkeypatch):

@@ -18,7 +18,7 @@ def find_browser():
 
 
 class Browser:
-    """One page. What goes wrong on it is kept in `problems`, what it asks for in `requests`."""
+    """One page. Errors and warnings are collected in `problems`, requested addresses in `requests`."""
 
     def __init__(self, profile: Path):
         to_browser, self._out = os.pipe()

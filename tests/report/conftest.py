@@ -1,4 +1,4 @@
-"""What is printed is looked at as it is on a wide terminal, where no line breaks."""
+"""A wide terminal, on which no line is wrapped."""
 
 import pytest
 

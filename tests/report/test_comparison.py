@@ -173,8 +173,8 @@ def test_two_methods_with_one_seed_cannot_be_told_apart():
     wide = synthetic_result(method="ppo", recalls=(0.9, 0.4), noise=0.0, seeds=1, income=0.0)
     narrow = synthetic_result(method="dqn", recalls=(0.8, 0.7), noise=0.0, seeds=1, income=-20.0)
     assert comparison.in_one_sentence([wide, narrow]) == (
-        "dqn instead of ppo: recall gap 0.10 instead of 0.50 (one pair of seeds, cannot tell), "
-        "average return -20.00 instead of 0.00 (one pair of seeds, cannot tell)."
+        "dqn instead of ppo: recall gap 0.10 instead of 0.50 (too few seeds to tell), "
+        "average return -20.00 instead of 0.00 (too few seeds to tell)."
     )
 
 

@@ -58,7 +58,7 @@ def sentence(ours, other):
         ((0.61, 0.05), (0.0, 0.01), "0.61±0.05 instead of 0.00±0.01 (significantly higher)"),
         ((0.0, 0.01), (0.61, 1.05), "0.00±0.01 instead of 0.61±1.05 (no significant difference)"),
         ((0.5, 0.1), (0.5, 0.1), "0.50±0.10 instead of 0.50±0.10 (the same)"),
-        ((0.5, float("nan")), (0.6, float("nan")), "0.50 instead of 0.60 (one seed, cannot tell)"),
+        ((0.5, float("nan")), (0.6, float("nan")), "0.50 instead of 0.60 (too few seeds to tell)"),
         ((float("nan"), float("nan")), (0.6, 0.1), "- instead of 0.60±0.10 (unknown)"),
     ],
 )

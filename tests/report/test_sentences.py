@@ -42,7 +42,7 @@ def test_one_seed_has_no_interval_and_cannot_tell():
     ]
     first, second, *_ = sentences(*results)
     assert "90.0% of those who would repay" in first
-    assert "recall gap 0.05 instead of 0.50 (one pair of seeds, cannot tell)" in second
+    assert "recall gap 0.05 instead of 0.50 (too few seeds to tell)" in second
 
 
 def test_all_methods_with_the_smallest_gap_are_named_the_one_with_the_highest_return_first():
@@ -90,7 +90,7 @@ def test_if_nobody_is_qualified_nothing_is_claimed():
 )
 def test_methods_that_decide_like_a_trivial_rule_are_named(approved, rule):
     result = with_counts(synthetic_result(), "approved", approved)
-    assert trivial_rule(result) == rule
+    assert trivial_rule(result.outcome) == rule
     said = [s for s in sentences(result) if "decide" in s]
     assert said == ([f"PPO decides like {rule} in every evaluation episode."] if rule else [])
 

@@ -48,7 +48,7 @@ def test_jobs_without_a_common_seed_cannot_be_compared():
         ((1.0, -0.5, 2.5), "no significant difference"),
         ((1.0, 0.0, 2.0), "no significant difference"),
         ((0.0, 0.0, 0.0), "the same with every seed"),
-        ((1.0, math.nan, math.nan), "one pair of seeds, cannot tell"),
+        ((1.0, math.nan, math.nan), "too few seeds to tell"),
         ((math.nan, math.nan, math.nan), "unknown"),
     ],
 )

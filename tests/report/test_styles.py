@@ -1,4 +1,4 @@
-"""One look a method: readable on paper and on a dark screen, apart also for the colour-blind."""
+"""One style per method: readable on paper and on a dark screen, distinct for colour-blind readers too."""
 
 from itertools import combinations
 
@@ -32,15 +32,15 @@ def lab(colour, blindness):
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
-@pytest.mark.parametrize(("theme", "least"), [("colour", 10), ("on_dark", 6)])
-def test_two_methods_with_the_same_line_have_different_colours_for_everybody(blindness, theme, least):
+@pytest.mark.parametrize(("theme", "min_distance"), [("colour", 10), ("on_dark", 6)])
+def test_two_methods_with_the_same_line_have_different_colours_for_everybody(blindness, theme, min_distance):
     """2 is a difference that is just seen."""
     for one, other in combinations(STYLES.values(), 2):
         if one.dash == other.dash:
             distance = np.linalg.norm(
                 lab(getattr(one, theme), blindness) - lab(getattr(other, theme), blindness)
             )
-            assert distance > least, (one, other)
+            assert distance > min_distance, (one, other)
 
 
 def test_no_two_methods_look_alike_in_grey():
@@ -66,7 +66,7 @@ def test_contrast_is_that_of_web_pages():
     assert contrast("#336699", "#336699") == 1
 
 
-def test_every_registered_method_of_the_paper_has_a_look_of_its_own():
+def test_every_registered_method_of_the_paper_has_a_style_of_its_own():
     for name in registry.names("method"):
         if published_name(name):
             assert style(name, published_name(name)) is STYLES[published_name(name)]

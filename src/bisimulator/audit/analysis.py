@@ -21,6 +21,7 @@ from bisimulator.exact.frontier import Frontier, frontier
 from bisimulator.policies import Policy
 from bisimulator.policies.rules import rule_policy
 from bisimulator.report.html_tables import table_html
+from bisimulator.report.sentences import trivial_rule
 
 SIMPLE_POLICIES = ("accept-all", "threshold", "reject-all")
 FEW = 20  # people of a group in the simulation, below which the audit notes it
@@ -137,8 +138,20 @@ class AuditResult:
         """`pi(accept | group, score)` of people without past loans; None unless it is exact."""
         if not self.certificate.exact:
             return None
-        accept = acceptance(self.env, self.audited.policy, 1)
-        return None if accept is None else accept[:, :, 0, 0]
+        return _table(self.env, self.audited.policy)
+
+    @cached_property
+    def equal_rule(self) -> str:
+        """The simple rule that decides like the policy: always if it is exact, otherwise in every simulated episode."""
+        if self.audited.name in SIMPLE_POLICIES:
+            return ""
+        if not self.is_exact or self.table is None:
+            return trivial_rule(self.evaluation.outcome)
+        for name in SIMPLE_POLICIES:
+            table = _table(self.env, rule_policy(name, self.env))
+            if table is not None and np.array_equal(self.table, table):
+                return name
+        return ""
 
     @property
     def looks_at_group(self) -> bool:
@@ -229,10 +242,16 @@ def rare_groups(env: Env) -> list[str]:
     ]
 
 
+def _table(env: Env, policy: Policy) -> Float[Values, "G C"] | None:
+    """`pi(accept | group, score)` of people without past loans; None if it is not known."""
+    accept = acceptance(env, policy, 1)
+    return None if accept is None else accept[:, :, 0, 0]
+
+
 def exact_row(name: str, env: Env, policy: Policy) -> PolicyRow:
     """Exact expectations of a policy that decides by score and group."""
-    accept = acceptance(env, policy, 1)
-    assert accept is not None
-    exact = expect(env, accept[:, :, 0, 0])
+    table = _table(env, policy)
+    assert table is not None
+    exact = expect(env, table)
     rates, scores = exact.approved / exact.applied, exact.final_scores @ score_values(env)
     return PolicyRow(name, exact.average_return, tuple(rates), tuple(exact.recall), tuple(scores))

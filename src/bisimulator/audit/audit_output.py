@@ -11,7 +11,7 @@ from rich.table import Table
 from bisimulator import files
 from bisimulator.audit.analysis import AuditResult
 from bisimulator.audit.audit_page import GROUP_COLUMNS, cell, render_audit
-from bisimulator.audit.words import summary_statements
+from bisimulator.audit.words import summary_note, summary_statements
 from bisimulator.report.text import plain_table
 
 TIME_COLUMNS = ("applications_per_person", "group", "approval_rate", "recall", "average_score")
@@ -22,6 +22,7 @@ def print_audit(result: AuditResult, console: Console) -> None:
     console.print(group_table(result), "")
     for title, text in summary_statements(result):
         console.print(f"[bold]{title}.[/bold] {escape(text)}", soft_wrap=True)
+    console.print(summary_note(result), soft_wrap=True, markup=False)
     for note in result.notes:
         console.print(f"Note: {note}", soft_wrap=True, markup=False)
 
@@ -36,10 +37,11 @@ def write_audit(result: AuditResult, folder: Path) -> list[Path]:
 
 
 def group_table(result: AuditResult) -> Table:
+    """Simulated means of each group, with 95% intervals where they are known."""
     heads = [short for _, short in GROUP_COLUMNS.values()]
-    table = plain_table(f"{escape(result.audited.name)}: each group", ["group"], heads)
+    table = plain_table(f"{escape(result.audited.name)}: each group, simulated", ["group"], heads)
     for g, name in enumerate(result.names):
-        table.add_row(escape(name), *(cell(result, column, g).partition(" ")[0] for column in GROUP_COLUMNS))
+        table.add_row(escape(name), *(cell(result, column, g) for column in GROUP_COLUMNS))
     return table
 
 

@@ -42,6 +42,7 @@ def render_audit(result: AuditResult) -> str:
         description=result.audited.description,
         people=result.people,
         statements=words.summary_statements(result),
+        summary_note=words.summary_note(result),
         columns=[title for title, _ in GROUP_COLUMNS.values()],
         groups=group_rows(result),
         names=result.names,

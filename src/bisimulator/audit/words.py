@@ -28,6 +28,15 @@ def summary_statements(result: AuditResult) -> list[Statement]:
     return [statement for statement in statements if statement is not None]
 
 
+def summary_note(result: AuditResult) -> str:
+    """Where the numbers of the summary come from."""
+    if result.is_exact:
+        return (
+            "These numbers are exact expectations. The table of groups is simulated and varies around them."
+        )
+    return "All numbers are simulated; ± is the half width of the 95% interval over seeds."
+
+
 def _who_is_accepted(result: AuditResult) -> Statement | None:
     names, rate = result.names, np.array(result.row.rates)
     if np.isnan(rate).any():
@@ -76,12 +85,16 @@ def _what_it_earns(result: AuditResult) -> Statement:
     chain, earned, regret = result.chain, result.earned, result.regret
     bound = earned + regret
     share = f", or {_percent(regret / bound)}" if bound > 0 else ""
+    rule = ""
+    if result.equal_rule:
+        like = "It decides exactly" if result.is_exact else "In every simulated episode it decides"
+        rule = f" {like} like the rule {result.equal_rule}."
     half = result.summary["average_return"][1]
     interval = "" if result.is_exact or np.isnan(half) else f" ± {half:,.0f}"
     return "What it earns", (
         f"{earned:,.0f}{interval} over the whole time, where a repaid loan counts {chain.reward_repaid:g} and a "
         f"default {chain.reward_default:g}. No policy that accepts as large a share of every group's repayers can earn "
-        f"more than {bound:,.0f}; this one stays {regret:,.0f} below{share}."
+        f"more than {bound:,.0f}; this one stays {regret:,.0f} below{share}.{rule}"
     )
 
 

@@ -1,7 +1,7 @@
 """What is stored of a job, one folder each.
 
-config.json, checkpoint.npz during training, weights.npz, learned.npz (omega and the like), outcome.npz (from which every
-metric is computed), episodes.csv, curves.npz, timing.json, and last of all `done`.
+config.json, checkpoint.npz during training, weights.npz, learned.npz (omega and the like), outcome.npz (from which
+every metric is computed), episodes.csv, curves.npz, timing.json, and last of all `done`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One look a method, the same in every figure and on the page: colour, line and marker.
+"""One style per method, the same in every figure and on the page: colour, line and marker.
 
-The colours are those of Okabe and Ito, extended by Paul Tol's, which the colour-blind can tell apart, darkened where
-they would be too pale on paper. Two methods of one hue also differ in line and marker, which is what is left in a
-grey print. Methods are known by their name in the paper, others by their registered name.
+The colours are those of Okabe and Ito, extended by Paul Tol's, which colour-blind readers can distinguish, and darker
+where they would be too pale on paper. Two methods of one hue also differ in line and marker, so that they remain
+distinct in a greyscale print. Styles are looked up by a method's name in the paper, or by its registered name.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ SOLID, DASHED, DOTTED, DASH_DOT = (), (5.0, 2.0), (1.2, 1.6), (6.0, 2.0, 1.2, 2.
 
 @dataclasses.dataclass(frozen=True)
 class Style:
+    """How a method is drawn."""
+
     colour: str  # on white
     on_dark: str  # on a dark screen
     dash: tuple[float, ...]  # lengths of lines and gaps, in line widths; () is solid
@@ -53,7 +55,7 @@ GROUPS_ON_DARK = ("#4FB0F0", "#FF8A3D")
 
 
 def style(method: str, published_name: str = "") -> Style:
-    """A method that is not listed gets a look of its own name, the same in every report."""
+    """The style of a method; one that is not listed gets a style from its name, the same in every report."""
     for name in (published_name, method):
         if name in STYLES:
             return STYLES[name]
@@ -71,14 +73,14 @@ def group_colours(groups: int, *, dark: bool = False) -> list[str]:
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast ratio of two colours as web pages define it: 1 alike, 21 black and white; text wants 4.5."""
+    """The WCAG contrast ratio of two colours: 1 if they are equal, 21 for black and white; text needs 4.5."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
-def readable(colour: str, background: str = "#FFFFFF", wanted: float = 4.5) -> str:
+def readable(colour: str, background: str = "#FFFFFF", min_contrast: float = 4.5) -> str:
     """The colour, darkened until text in it can be read on a light background."""
-    while contrast(colour, background) < wanted:
+    while contrast(colour, background) < min_contrast:
         colour = _hex(tuple(0.93 * channel for channel in _channels(colour)))
     return colour
 

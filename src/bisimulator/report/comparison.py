@@ -106,7 +106,7 @@ def print_notes(results: Sequence[Result], console: Console) -> None:
 
 
 def _notes(name: str, result: Result) -> list[str]:
-    notes, rule, omega = [], trivial_rule(result), learned_omega(result)
+    notes, rule, omega = [], trivial_rule(result.outcome), learned_omega(result)
     if rule and rule != result.spec.method:
         notes.append(f"{name} decides like {rule} in every evaluation episode.")
     if omega is not None:

@@ -62,7 +62,7 @@ def _significance(ours: tuple[float, float], other: tuple[float, float]) -> str:
     if isnan(difference):
         return "unknown"
     if isnan(width):
-        return "one seed, cannot tell"
+        return "too few seeds to tell"
     if abs(difference) <= width:
         return "no significant difference"
     return f"significantly {'higher' if difference > 0 else 'lower'}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bisimulator.core import Outcome
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
 from bisimulator.report._by_scenario import JobEntry, ScenarioResults
@@ -83,7 +84,7 @@ def _trivial(scenario: ScenarioResults) -> list[str]:
     """Which methods decide like a rule that looks at nobody."""
     by_rule: dict[str, list[str]] = {}
     for entry in scenario.entries:
-        rule = trivial_rule(entry.result)
+        rule = trivial_rule(entry.result.outcome)
         if rule and rule != entry.result.spec.method:
             by_rule.setdefault(rule, []).append(entry.label)
     return [
@@ -92,9 +93,9 @@ def _trivial(scenario: ScenarioResults) -> list[str]:
     ]
 
 
-def trivial_rule(result: Result) -> str:
-    """The rule that a policy's decisions equal in every evaluation episode: accept-all, reject-all or none ("")."""
-    applied, approved = (np.asarray(result.outcome.count(name)) for name in ("applied", "approved"))
+def trivial_rule(outcome: Outcome) -> str:
+    """The rule that a policy's decisions equal in every episode: accept-all, reject-all or none ("")."""
+    applied, approved = (np.asarray(outcome.count(name)) for name in ("applied", "approved"))
     if np.array_equal(applied, approved):
         return "accept-all"
     return "" if approved.any() else "reject-all"

@@ -47,7 +47,7 @@ def significance(difference: Interval) -> str:
     if np.isnan(estimate):
         return "unknown"
     if np.isnan(low):
-        return "one pair of seeds, cannot tell"
+        return "too few seeds to tell"
     if estimate == low == high == 0:
         return "the same with every seed"
     if low <= 0 <= high:
