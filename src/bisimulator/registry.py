@@ -104,6 +104,11 @@ def lookup(kind: Kind, name: str) -> Any:
     return _entry_points(kind)[name].load()
 
 
+def is_entry_point(kind: Kind, name: str) -> bool:
+    """Whether another package offers it, so that `lookup` imports that package."""
+    return name in _entry_points(kind) and name not in _registered[kind]
+
+
 @cache
 def _entry_points(kind: Kind) -> dict[str, Any]:
     """What other installed packages offer; a built-in name cannot be replaced."""

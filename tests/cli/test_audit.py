@@ -96,7 +96,7 @@ WRONG = [
         ["audit", "640", "--population", "PEOPLE", "--scenario", "lending"],
         ["--population or --scenario, not both"],
     ),
-    (["audit", "3", "--scenario", "college"], ["exists for lending environments"]),
+    (["audit", "3", "--scenario", "college"], ["no exact answer for 'college'"]),
     (["audit", "3", "--scenario", "lendnig"], ["Unknown environment 'lendnig'", "Did you mean 'lending'"]),
     (["population", "PEOPLE", "--repaid", "paid", "--share", "x"], ["columns of records", "name one kind"]),
     (["simulate", "lending", "accept-all", "--set", "@nowhere.json"], ["nowhere.json cannot be read"]),

@@ -57,8 +57,11 @@ def test_frontier_with_one_s_own_results_and_the_paper_s(runs, tmp_path, capsys)
     ("arguments", "parts"),
     [
         (["certify", "nowhere"], ["nowhere holds no finished job", "bisimulator runs list"]),
-        (["frontier", "college"], ["no exact answer for 'college'", "simulate it instead"]),
-        (["frontier", "lending", "--levels", "90"], ["[0, 1], got 90", "divide by 100"]),
+        (["frontier", "college"], ["no exact answer for 'college'", "simulate it with bisimulator.evaluate"]),
+        (
+            ["frontier", "lending", "--levels", "90"],
+            ["must lie in [0, 1] (recalls), got 90", "divide by 100"],
+        ),
     ],
 )
 def test_wrong_input_is_explained_with_exit_code_2(arguments, parts, capsys, tmp_path, monkeypatch):

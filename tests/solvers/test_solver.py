@@ -5,7 +5,7 @@ import pytest
 import bisimulator
 from bisimulator import registry
 from bisimulator.methods.elbert import ELBERT
-from bisimulator.methods.hooks import HOOKS, LearnedMethod, Method, Plain, used_hooks
+from bisimulator.methods.hooks import HOOKS, LearnedMethod, Method, Plain
 from bisimulator.solvers.dqn import DQN
 from bisimulator.solvers.solver import check_hooks
 from bisimulator.solvers.trainer import SOLVERS
@@ -34,5 +34,5 @@ def test_every_registered_method_is_accepted_by_its_own_solver(name):
 @pytest.mark.parametrize("solver", [solver for solver, _ in SOLVERS.values()])
 def test_every_solver_calls_known_hooks_and_accepts_the_plain_method(solver):
     assert solver.hooks <= HOOKS
-    assert used_hooks(Plain()) == used_hooks(Method()) == frozenset()
+    assert Plain().used_hooks() == Method().used_hooks() == frozenset()
     check_hooks(solver, Plain())

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from bisimulator import files
 from bisimulator._html import html_table
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of
-from bisimulator.core import Env, Values
+from bisimulator.core import Env, Values, View
+from bisimulator.goals import Goal
 from bisimulator.jobs.learning_curves import Curves
 from bisimulator.jobs.spec import Spec, make_spec
 from bisimulator.jobs.store import Result, load, save, trained_policy, with_weights
@@ -31,8 +32,11 @@ def train(
     seeds: int | Sequence[int] = 10,
     steps: int = 400_000,
     solver: Mapping[str, object] | None = None,
+    goal: str | Goal | Sequence[str] | None = None,
+    control: Mapping[str, object] | None = None,
+    view: View | None = None,
     episodes: int = 5,
-    greedy: bool = True,
+    greedy: bool | None = None,
     curve_every: int = 10_000,
     curve_episodes: int = 5,
     out: str | Path | None = None,
@@ -47,8 +51,11 @@ def train(
         seeds: how many seeds, or which ones.
         steps: environment steps of training per seed.
         solver: options of the solver, such as `{"learning_rate": 3e-4}`.
+        goal: a fairness goal, such as "min-recall=0.9", or several of them.
+        control: how the goal's multipliers are controlled, such as `{"eta": 0.1}`.
+        view: "life" trains on single lives, "queue" on the queue of applicants; by default lives with a goal.
         episodes: evaluation episodes per seed.
-        greedy: evaluate the most probable action; otherwise sampled, as in training.
+        greedy: evaluate the most probable action; otherwise sampled, as in training, which is the default with a goal.
         curve_every: training steps between two evaluations of the learning curve; 0: no curve.
         curve_episodes: episodes per seed of each of them.
         out: folder in which the job is stored. A job that is there is loaded, and one that was stopped is resumed.
@@ -76,6 +83,9 @@ def train(
         settings=settings,
         solver=solver,
         config=method_options or None,
+        goal=goal,
+        control=control,
+        view=view,
         seeds=seeds,
         steps=steps,
         episodes=episodes,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import math
 from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
 
+from bisimulator._html import html_table
 from bisimulator.audit.audited_policy import AuditedPolicy
 from bisimulator.audit.trajectories import Trajectories, score_values, simulate_trajectories
 from bisimulator.core import Env, PersonChain, Values
@@ -20,7 +20,6 @@ from bisimulator.exact.chain import expect, person_chain
 from bisimulator.exact.frontier import Frontier, frontier
 from bisimulator.policies import Policy
 from bisimulator.policies.rules import rule_policy
-from bisimulator.report.html_tables import table_html
 from bisimulator.report.sentences import trivial_rule
 
 SIMPLE_POLICIES = ("accept-all", "threshold", "reject-all")
@@ -192,8 +191,7 @@ class AuditResult:
         return "\n".join([f"Audit of {self.audited.name}, people: {self.people}", *lines])
 
     def _repr_html_(self) -> str:
-        title = html.escape(f"Audit of {self.audited.name}, people: {self.people}")
-        return table_html(title, ["", ""], self._lines)
+        return html_table(f"Audit of {self.audited.name}, people: {self.people}", [], self._lines)
 
 
 def audit(

@@ -29,8 +29,12 @@ class JobOptions:
     """environment steps of training per seed; 400,000, or a tenth of it with --quick"""
     episodes: int = 5
     """evaluation episodes per seed"""
-    greedy: bool = True
-    """evaluate the most probable action; otherwise sampled, as in training"""
+    greedy: bool | None = None
+    """evaluate the most probable action; otherwise sampled, as in training, which is the default with a goal"""
+    view: Literal["queue", "life"] | None = None
+    """train on the queue of applicants or on single lives; by default lives with a goal, the queue without"""
+    goal: tuple[str, ...] = ()
+    """fairness goals to reach at the least cost, such as min-recall=0.9 credit-gap=2.5"""
     curve_every: int = 10_000
     """training steps between two evaluations of the learning curve; 0: no curve"""
     curve_episodes: int = 5
@@ -57,6 +61,8 @@ class JobOptions:
             "steps": steps if self.steps is None else self.steps,
             "episodes": self.episodes,
             "greedy": self.greedy,
+            "view": self.view,
+            "goal": self.goal or None,
             "curve_every": self.curve_every,
             "curve_episodes": self.curve_episodes,
         }

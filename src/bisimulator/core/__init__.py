@@ -27,6 +27,7 @@ from bisimulator.core.types import (
     State,
     Step,
     Values,
+    View,
     Vocabulary,
     accepts_positive,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "State",
     "Step",
     "Values",
+    "View",
     "Vocabulary",
     "accepts_positive",
     "count_row",

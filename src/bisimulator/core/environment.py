@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping
-from typing import Any, Generic
+from typing import Any, Generic, get_args
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator import registry
-from bisimulator.core.types import P, S, Scenario, Step
-from bisimulator.errors import check_keywords
+from bisimulator.core.types import P, S, Scenario, Step, View
+from bisimulator.errors import check_keywords, check_known
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,6 +40,24 @@ class Env(Generic[P, S]):
         """The same environment with other observation dynamics."""
         settings = {**self.settings, "omega": np.asarray(omega).tolist()}
         return dataclasses.replace(self, params=set_omega(self.params, omega), settings=settings)
+
+    def life(self) -> Env[P]:
+        """The life view: an episode is one person's life, with the same decisions as in the queue of applicants.
+
+        Raises:
+            ValueError: if people influence each other, so that a life is not independent of the others.
+        """
+        if self.scenario.life is None:
+            raise ValueError(
+                f"{self.name!r} has no life view, because people influence each other there; "
+                'train on the queue of applicants: view="queue"'
+            )
+        return Env(self.name, self.scenario.life, self.params, self.settings)
+
+    def in_view(self, view: View) -> Env[P, S] | Env[P]:
+        """This environment, or its life view."""
+        check_known("view", view, get_args(View))
+        return self.life() if view == "life" else self
 
     @property
     def num_groups(self) -> int:

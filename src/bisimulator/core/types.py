@@ -20,6 +20,9 @@ from typing_extensions import TypeVar
 State: TypeAlias = PyTree  # each environment has its own; only its own functions look inside
 Values: TypeAlias = NDArray[np.float64]
 
+# what an episode is: the queue of all applicants, or one person's life
+View: TypeAlias = Literal["queue", "life"]
+
 # act(key, observations) -> actions; it works on any leading axes
 Act: TypeAlias = Callable[[Key[Array, ""], Float[Array, "... D"]], Int[Array, "..."]]
 
@@ -213,6 +216,7 @@ class Scenario(Generic[P, S]):
     vocabulary: Vocabulary = Vocabulary()
     parallel: ParallelEpisodes[P, S] | None = None
     person_model: PersonModel[P] | None = None
+    life: Scenario[P, State] | None = None  # the same decisions; an episode is one person's life
 
 
 Direction: TypeAlias = Literal["higher", "lower", ""]  # which values are better; "" if neither

@@ -18,33 +18,27 @@ from typing import TypeAlias
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import (
     Act,
     Decisions,
     ParallelEpisodes,
-    PersonChain,
     PersonModel,
     Scenario,
     Snapshot,
     Step,
-    Values,
     Vocabulary,
-    accepts_positive,
-    draw_category,
     random_index,
     random_words,
     read_row,
-    score_and_group,
     uniform,
 )
+from bisimulator.envs import _lending_life as life
+from bisimulator.envs._lending_chain import history_observations, person_chain, true_omega
 from bisimulator.envs._lending_params import Params, make_params
+from bisimulator.envs._lending_people import GROUP, OBSERVED, TRUE, decide, describe, draw_people
 from bisimulator.envs._parallel_rounds import Rounds, assign_rounds
-
-# The columns of `State.people`: one record per person, so that a step reads and writes one row.
-TRUE, OBSERVED, REPAID, DEFAULTED, GROUP, CONSCIENTIOUSNESS = range(6)
 
 
 class State(eqx.Module):
@@ -57,16 +51,8 @@ class State(eqx.Module):
 
 def reset(key: Key[Array, ""], params: Params) -> State:
     """Draw groups, scores and the first applicant."""
-    k_group, k_score, k_latent, k_first = jax.random.split(key, 4)
-    shape = (params.population,)
-    group = draw_category(params.group_probs, jax.random.uniform(k_group, shape))
-    score = draw_category(params.initial[group], jax.random.uniform(k_score, shape))
-    latent = jnp.zeros(shape)
-    if params.conscientiousness is not None:
-        mean, sd = params.conscientiousness
-        latent = mean + sd * jax.random.normal(k_latent, shape)
-    none = jnp.zeros(shape)
-    people = jnp.stack([score, score, none, none, group, latent], -1).astype(jnp.float32)
+    *k_people, k_first = jax.random.split(key, 4)
+    people = draw_people(k_people, params, (params.population,))
     first = random_index(jax.random.bits(k_first), params.population)
     return State(people=people, applicant=first, t=jnp.int32(0))
 
@@ -96,42 +82,6 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
 def observe(state: State, params: Params) -> Float[Array, "D"]:
     """The applicant's observation."""
     return describe(state.people[state.applicant], params)
-
-
-def decide(
-    person: Float[Array, "... 6"], action: Int[Array, "..."], u: Float[Array, "..."], params: Params
-) -> tuple[Float[Array, "... 6"], Float[Array, "..."], Bool[Array, "..."]]:
-    """The person after the decision, the bank's reward, and whether the person would repay.
-
-    `u` are uniform numbers; a person repays if `u` is below the probability of repayment.
-    """
-    group, score = person[..., GROUP].astype(jnp.int32), person[..., TRUE]
-    chance = params.repayment[group, score.astype(jnp.int32)]
-    if params.conscientiousness is not None:
-        chance = jnp.clip((chance + person[..., CONSCIENTIOUSNESS]) / 2, 0, 1)
-    would_repay = u < chance
-    accepted = accepts_positive(action)
-    repaid, defaulted = accepted & would_repay, accepted & ~would_repay
-    top = params.num_scores - 1
-    observed_up, observed_down = params.omega[group, 0], params.omega[group, 1]
-    moved = [
-        jnp.clip(score + repaid * params.score_up - defaulted * params.score_down, 0, top),
-        jnp.clip(person[..., OBSERVED] + repaid * observed_up - defaulted * observed_down, 0, top),
-        person[..., REPAID] + repaid,
-        person[..., DEFAULTED] + defaulted,
-        person[..., GROUP],
-        person[..., CONSCIENTIOUSNESS],
-    ]
-    reward = repaid * params.reward_repaid + defaulted * params.reward_default
-    return jnp.stack(moved, -1), reward, would_repay
-
-
-def describe(person: Float[Array, "... 6"], params: Params) -> Float[Array, "... D"]:
-    """A person's observation: observed score in 0..1, group one-hot, shares of past loans repaid and defaulted."""
-    score_group = score_and_group(person[..., OBSERVED], person[..., GROUP], params)
-    past_loans = jnp.maximum(person[..., REPAID] + person[..., DEFAULTED], 1)
-    ratios = person[..., REPAID : DEFAULTED + 1] / past_loans[..., None]
-    return jnp.concatenate([score_group, ratios], -1)
 
 
 def snapshot(state: State) -> Snapshot:
@@ -211,57 +161,19 @@ def play(visits: Visits, act: Act, params: Params) -> tuple[Decisions, State]:
     return decisions, State(people=people, applicant=visits.visitor[-1], t=jnp.int32(horizon))
 
 
-_QUADRATURE_NODES = 32
-
-
-def person_chain(params: Params) -> PersonChain:
-    """A person's score as a Markov chain; conscientiousness becomes hidden types, by Gauss-Hermite quadrature."""
-    repayment: Values = np.asarray(params.repayment, np.float64)[None]
-    type_probs: Values = np.ones(1)
-    if params.conscientiousness is not None:
-        mean, sd = np.asarray(params.conscientiousness, np.float64)
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_NODES)
-        latent = (mean + sd * nodes)[:, None, None]
-        repayment, type_probs = np.clip((repayment + latent) / 2, 0, 1), weights / weights.sum()
-    return PersonChain(
-        initial=_normalised(params.initial),
-        repayment=repayment,
-        type_probs=type_probs,
-        group_sizes=params.population * _normalised(params.group_probs),
-        score_up=int(params.score_up),
-        score_down=int(params.score_down),
-        reward_repaid=float(params.reward_repaid),
-        reward_default=float(params.reward_default),
-        population=params.population,
-        horizon=int(params.horizon),
-        num_scores=params.num_scores,
-    )
-
-
-def _normalised(probs: Float[Array, "... K"]) -> Float[Values, "... K"]:
-    """float32 probabilities as float64 ones that sum to 1 again."""
-    exact = np.asarray(probs, np.float64)
-    normalised: Values = exact / exact.sum(-1, keepdims=True)
-    return normalised
-
-
-def history_observations(params: Params, size: int) -> Float[Array, "G C k k D"]:
-    """Observations of every group and score with `repaid` and `defaulted` past loans, each below `size`."""
-    shape = (params.num_groups, params.num_scores, size, size)
-    group, score, repaid, defaulted = np.indices(shape, dtype=np.float32)
-    columns = {TRUE: score, OBSERVED: score, REPAID: repaid, DEFAULTED: defaulted, GROUP: group}
-    person = np.zeros((*shape, 6), np.float32)
-    for column, values in columns.items():
-        person[..., column] = values
-    return describe(jnp.asarray(person), params)
-
-
-def true_omega(params: Params) -> Float[Array, "G 2"]:
-    """The omega with which observed scores equal true scores."""
-    moves = jnp.stack([params.score_up, params.score_down]).astype(jnp.float32)
-    return jnp.tile(moves, (params.num_groups, 1))
-
-
+_WORDS = Vocabulary("who would repay", "get a loan", "loans")
+_LIFE = Scenario(
+    summary="One applicant's life: an episode is everything that happens to one person",
+    make_params=make_params,
+    reset=life.reset,
+    step=life.step,
+    observe=life.observe,
+    snapshot=life.snapshot,
+    omega_names=("c_plus", "c_minus"),
+    omega_bounds=(0.0, 2.0),
+    scores_move=True,
+    vocabulary=_WORDS,
+)
 LENDING = Scenario(
     summary="Loans; repayment depends on the credit score (2 groups)",
     make_params=make_params,
@@ -272,9 +184,10 @@ LENDING = Scenario(
     omega_names=("c_plus", "c_minus"),
     omega_bounds=(0.0, 2.0),
     scores_move=True,
-    vocabulary=Vocabulary("who would repay", "get a loan", "loans"),
+    vocabulary=_WORDS,
     parallel=ParallelEpisodes(plan, play),
     person_model=PersonModel(person_chain, history_observations, true_omega),
+    life=_LIFE,
 )
 LENDING_CONSCIENTIOUSNESS = dataclasses.replace(
     LENDING,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from bisimulator.jobs.spec import Spec, make_spec
 
-_GROUPS = ("settings", "solver", "config")  # fields that hold several options
+_GROUPS = ("settings", "solver", "config", "control")  # fields that hold several options
 _ABSENT = "default"
 
 
@@ -57,4 +57,4 @@ def _options(spec: Spec) -> dict[str, object]:
     }
     seeds = stored["seeds"]
     flat["seeds"] = len(seeds) if seeds == list(range(len(seeds))) else seeds
-    return flat | {name: stored[name] for name in ("steps", "episodes", "greedy")}
+    return flat | {name: stored[name] for name in ("steps", "episodes", "greedy", "view", "goal")}

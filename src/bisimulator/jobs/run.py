@@ -109,7 +109,8 @@ def _run_alone(spec: Spec, folder: Path, on_progress: OnProgress) -> Result:
 
 def _train(spec: Spec, env: Env, folder: Path, on_progress: OnProgress) -> Result:
     solver, path = spec.make_solver(env), folder / checkpoint.NAME
-    like = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
+    rollouts = env.in_view(spec.view)
+    like = jax.eval_shape(lambda: trainer.init(rollouts, solver, spec.seeds))
 
     def read(path: Path) -> tuple[Checkpoint, Recorder]:
         kept = checkpoint.read_checkpoint(path, like)
@@ -129,6 +130,7 @@ def _train(spec: Spec, env: Env, folder: Path, on_progress: OnProgress) -> Resul
         env,
         solver,
         spec.seeds,
+        view=spec.view,
         training=kept.training if kept else None,
         on_progress=on_progress,
         evaluate_at=recorder.points,

@@ -6,14 +6,16 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import jax
 import numpy as np
 
 from bisimulator import __version__, registry
-from bisimulator.core import Env, make
-from bisimulator.errors import check_int, check_keywords
+from bisimulator.core import Env, View, make
+from bisimulator.errors import check_int, check_keywords, check_known
+from bisimulator.goals import Goal
+from bisimulator.methods.goal_hooks import GoalConfig, with_goal
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
 from bisimulator.solvers import trainer
@@ -37,6 +39,9 @@ class Spec:
     steps: int = 400_000  # environment steps of training per seed
     episodes: int = 5  # evaluation episodes per seed
     greedy: bool = True  # evaluate the most probable action; False: sampled, as in training
+    view: View = "queue"  # what the solver is trained on: the queue of applicants, or single lives
+    goal: str = ""  # the fairness goal, as `Goal.parse` reads it; empty: none
+    control: Any = None  # how the goal's multipliers are controlled; None without a goal
     curve_every: int = 10_000  # training steps between two evaluations of the learning curve; 0: no curve
     curve_episodes: int = 5  # episodes per seed of each of them
     solver: Any = None  # configuration of the solver; None if nothing is trained
@@ -57,7 +62,8 @@ class Spec:
 
     def make_solver(self, env: Env) -> Solver:
         entry = registry.lookup("method", self.method)
-        return trainer.make_solver(entry, env, self.steps, self.solver, self.config)
+        goal = with_goal(Goal.parse(self.goal), env, self.control) if self.goal else None
+        return trainer.make_solver(entry, env, self.steps, self.solver, self.config, wrap=goal)
 
 
 def make_spec(
@@ -68,6 +74,10 @@ def make_spec(
     config: object = None,
     settings: Mapping[str, object] | None = None,
     seeds: int | Sequence[int] = 10,
+    view: View | None = None,
+    goal: str | Goal | Sequence[str] | None = None,
+    control: GoalConfig | Mapping[str, object] | None = None,
+    greedy: bool | None = None,
     **other: Any,
 ) -> Spec:
     """A checked spec with the method's defaults filled in.
@@ -79,18 +89,30 @@ def make_spec(
         config: configuration of the method, or only the options that differ from the default.
         settings: parameters of the scenario.
         seeds: how many seeds, or which ones.
+        view: "life" or "queue"; by default single lives with a goal, the queue of applicants without.
+        goal: a fairness goal, such as "min-recall=0.9".
+        control: how the goal's multipliers are controlled (`methods.goal_hooks.GoalConfig`).
+        greedy: evaluate the most probable action; by default yes without a goal, and sampled actions with one.
         **other: fields of `Spec`.
     """
-    registry.lookup("environment", scenario)
+    has_lives = registry.lookup("environment", scenario).life is not None
+    asked = None if goal is None else Goal.parse(goal)
+    if view is None:
+        view = "life" if asked is not None and has_lives else "queue"
+    check_known("view", view, get_args(View))
+    _check_view(scenario, view, has_lives, asked)
     entry: LearnedMethod | Rule = registry.lookup("method", method)
     check_keywords("a job", other, [f.name for f in dataclasses.fields(Spec)])
     config = with_options(entry.config, config, f"method {method!r}")
     if isinstance(entry, LearnedMethod):
-        solver = with_options(SOLVERS[entry.solver][1](), solver, f"solver {entry.solver!r}")
+        default = default_solver(entry.solver, view, with_goal=asked is not None)
+        solver = with_options(default, solver, f"solver {entry.solver!r}")
         check_int("steps", other.get("steps", Spec.steps), min=solver.batch)
     else:
         if solver is not None:
             raise ValueError(f"{method!r} is not trained, so it has no solver options; got {solver!r}")
+        if asked is not None:
+            raise ValueError(f"{method!r} is not trained, so it cannot pursue a goal; got {asked.text!r}")
         other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}
     for name, minimum in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
         check_int(name, other.get(name, getattr(Spec, name)), min=minimum)
@@ -99,10 +121,35 @@ def make_spec(
         method,
         settings=_plain(settings or {}),
         seeds=_seeds(seeds),
+        view=view,
+        goal="" if asked is None else asked.text,
+        control=None if asked is None else with_options(GoalConfig(), control, "the control of a goal"),
+        greedy=asked is None if greedy is None else greedy,
         solver=solver,
         config=config,
         **other,
     )
+
+
+def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:
+    """The solver's default configuration for a view and a goal.
+
+    A life is short and has an end, so nothing is discounted there. With a goal the rewards change during training, and
+    PPO needs a higher learning rate than the paper's to follow them.
+    """
+    changes: dict[str, object] = {"gamma": 1.0} if view == "life" else {}
+    if with_goal and name == "ppo":
+        changes["learning_rate"] = 3e-4
+    return with_options(SOLVERS[name][1](), changes, f"solver {name!r}")
+
+
+def _check_view(scenario: str, view: View, has_lives: bool, goal: Goal | None) -> None:
+    if view == "life" and not has_lives:
+        raise ValueError(
+            f"{scenario!r} has no life view, because people influence each other there; use the view 'queue'"
+        )
+    if goal is not None and goal.needs_lives and view != "life":
+        raise ValueError(f"{goal.text!r} is measured at the end of a life, so it needs the view 'life'")
 
 
 def with_options(default: C, options: object, what: str) -> C:
@@ -128,6 +175,8 @@ def spec_from_dict(stored: Mapping[str, Any]) -> Spec:
     if isinstance(entry, LearnedMethod):
         fields["solver"] = SOLVERS[entry.solver][1](**_hashable(fields["solver"]))
     fields["config"] = type(entry.config)(**_hashable(fields["config"] or {}))
+    if fields.get("goal"):
+        fields["control"] = GoalConfig(**_hashable(fields["control"]))
     return Spec(**fields)
 
 

@@ -40,7 +40,15 @@ class Transitions(eqx.Module):
 
 
 Hook: TypeAlias = Literal[
-    "learn", "reward", "num_streams", "streams", "advantage", "observe_params", "adapt_at", "adapt"
+    "measure",
+    "learn",
+    "reward",
+    "num_streams",
+    "streams",
+    "advantage",
+    "observe_params",
+    "adapt_at",
+    "adapt",
 ]
 HOOKS: frozenset[Hook] = frozenset(get_args(Hook))
 
@@ -60,6 +68,10 @@ class Method(Generic[M, X]):
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> M:
         """The state of the method at the start of training."""
         state: M = _EMPTY
+        return state
+
+    def measure(self, state: M, batch: Transitions) -> M:
+        """Measure the current policy on its newest decisions (T, E); called before `learn`."""
         return state
 
     def learn(self, key: Key[Array, ""], state: M, batch: Transitions) -> tuple[M, X]:
@@ -100,6 +112,10 @@ class Method(Generic[M, X]):
         """Arrays of the state that are stored with the results."""
         return {}
 
+    def used_hooks(self) -> frozenset[Hook]:
+        """The hooks that the method overrides; a solver that does not call them refuses it."""
+        return frozenset(hook for hook in HOOKS if getattr(type(self), hook) is not getattr(Method, hook))
+
 
 @dataclasses.dataclass(frozen=True)
 class Plain(Method[tuple[()], tuple[()]]):
@@ -122,11 +138,6 @@ class LearnedMethod(Generic[C]):
     solver: str  # "ppo" or "dqn"
     config: C = NO_CONFIG  # the default configuration
     build: Callable[[C, Env], Method] = lambda config, env: Plain()
-
-
-def used_hooks(method: Method) -> frozenset[Hook]:
-    """The hooks that a method overrides."""
-    return frozenset(hook for hook in HOOKS if getattr(type(method), hook) is not getattr(Method, hook))
 
 
 def standardise(x: Float[Array, "B"]) -> Float[Array, "B"]:

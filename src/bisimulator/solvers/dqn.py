@@ -164,6 +164,7 @@ class DQN:
     ) -> tuple[Theta, optax.OptState, PyTree, Replay, dict[str, Array]]:
         """One seed's update from its fresh transitions (T, E)."""
         c, optimizer = self.config, self.optimizer()
+        method = self.method.measure(method, batch)
         replay = replay.push(jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), batch))
         k_learn, k_sample = jax.random.split(k_method)
         seen = replay.sample(k_sample, c.minibatch)

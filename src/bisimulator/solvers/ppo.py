@@ -163,6 +163,7 @@ class PPO:
     ) -> tuple[Theta, optax.OptState, PyTree, dict[str, Array]]:
         """One seed's update from its batch (T, E)."""
         c = self.config
+        method = self.method.measure(method, batch)
         method, extras = self.method.learn(k_method, method, batch)
         shaped = self.method.reward(method, batch, extras)
         rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)

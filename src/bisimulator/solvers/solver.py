@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from bisimulator.core import Act, Env, Params, Scenario
 from bisimulator.errors import check_int, check_real
-from bisimulator.methods.hooks import Hook, Method, used_hooks
+from bisimulator.methods.hooks import Hook, Method
 from bisimulator.policies import MLP
 
 # act(theta of all seeds, keys (S,), observations (S, E, D)) -> actions (S, E)
@@ -90,7 +90,7 @@ class Solver(Protocol[T]):
 
 def check_hooks(solver: type[Solver], method: Method) -> None:
     """Refuse a method that needs hooks which the solver would ignore."""
-    ignored = sorted(used_hooks(method) - solver.hooks)
+    ignored = sorted(method.used_hooks() - solver.hooks)
     if ignored:
         raise ValueError(
             f"{solver.__name__} does not call {', '.join(ignored)}, which {type(method).__name__} needs; "

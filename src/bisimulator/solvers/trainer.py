@@ -14,9 +14,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 from numpy.typing import NDArray
 
-from bisimulator.core import ANOTHER_BRANCH, Env, Params, Scenario
+from bisimulator.core import ANOTHER_BRANCH, Env, Params, Scenario, View
 from bisimulator.errors import Interrupted, check_int
-from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.methods.hooks import LearnedMethod, Method
 from bisimulator.solvers._interrupt import interruptible
 from bisimulator.solvers._shards import Shards, on_all_cores, shard_seeds
 from bisimulator.solvers.dqn import DQN, DQNConfig
@@ -58,12 +58,17 @@ def make_solver(
     steps: int,
     solver_config: SolverConfig | None = None,
     config: object | None = None,
+    wrap: Callable[[Method], Method] | None = None,
 ) -> Solver:
-    """The solver of a method for a training of `steps` environment steps per seed."""
+    """The solver of a method for a training of `steps` environment steps per seed.
+
+    `wrap` adds to the method's hooks, as `methods.goal_hooks.with_goal` does.
+    """
     solver, default = SOLVERS[method.solver]
     solver_config = default() if solver_config is None else solver_config
     check_int("steps", steps, min=solver_config.batch)
     hooks = method.build(method.config if config is None else config, env)
+    hooks = hooks if wrap is None else wrap(hooks)
     check_hooks(solver, hooks)
     return solver(solver_config, hooks, updates=steps // solver_config.batch)  # type: ignore[call-arg]
 
@@ -73,6 +78,7 @@ def train(
     solver: Solver,
     seeds: tuple[int, ...],
     *,
+    view: View = "queue",
     training: Shards | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     evaluate_at: Sequence[int] = (),
@@ -82,12 +88,15 @@ def train(
 ) -> Shards:
     """Train to the end, from `training` if it is given (its arrays are donated).
 
+    `view` "life" trains on single lives instead of the queue of applicants (see `Env.life`); whatever else looks at the
+    environment, such as the search for observation dynamics, sees the queue.
     Chunks never change what is learned. After each of the updates `evaluate_at`, `on_evaluate` gets the training, which
     it must not keep, and the diagnostics of that update; a checkpoint at such an update comes after it. Checkpoints
     come every `checkpoint_seconds`, less often if they would take more than a twentieth of the time; 0: after each
     chunk.
     """
-    shards = init(env, solver, seeds) if training is None else training
+    rollouts = env.in_view(view)
+    shards = init(rollouts, solver, seeds) if training is None else training
     update, chunk = int(shards[0].update), 1
     adapt_at = {u for u in solver.method.adapt_at(solver.updates) if u < solver.updates}
     stops = sorted(u for u in {*adapt_at, *evaluate_at, solver.updates} if u > update)
@@ -97,7 +106,9 @@ def train(
     with interruptible() as interrupted, on_all_cores() as map_shards:
         while update < solver.updates:
             began, count = time.monotonic(), min(chunk, stops[0] - update)
-            advanced = map_shards(partial(_advance, solver, env.scenario, env.params, count=count), shards)
+            advanced = map_shards(
+                partial(_advance, solver, rollouts.scenario, rollouts.params, count=count), shards
+            )
             shards, update = tuple(shard for shard, _, _ in advanced), update + count
             sums, last = (_join([jax.device_get(a[i]) for a in advanced]) for i in (1, 2))
             seconds = time.monotonic() - began

@@ -14,7 +14,9 @@ from gymnasium.utils.env_checker import check_env
 from bisimulator import registry
 from bisimulator.adapters import BisimulatorVectorEnv, gymnasium_id, register_all
 
-IDS = [gymnasium_id(name) for name in registry.BUILT_IN["environment"]]
+QUEUES = {gymnasium_id(name): name for name in registry.BUILT_IN["environment"]}
+LIVES = {gymnasium_id(n, "life"): n for n in QUEUES.values() if registry.lookup("environment", n).life}
+IDS = [*QUEUES, *LIVES]
 PAGE = Path(__file__).parents[3] / "docs" / "gymnasium.md"
 
 
@@ -25,14 +27,17 @@ def test_ids_follow_the_registry():
         "bisimulator/Lending10Groups-v0",
         "bisimulator/LendingUs2003-v0",
         "bisimulator/College-v0",
+        "bisimulator/LendingLife-v0",
+        "bisimulator/LendingUs2003Life-v0",
     }
+    assert "bisimulator/CollegeLife-v0" not in gymnasium.registry
     assert all(name in gymnasium.registry for name in IDS)
 
 
 def test_the_page_lists_every_id_and_no_other():
     page = PAGE.read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(bisimulator/\w+-v\d+)` \| `([\w-]+)` \|", page, re.MULTILINE))
-    assert rows == {gymnasium_id(name): name for name in registry.BUILT_IN["environment"]}
+    assert rows == QUEUES | LIVES
     assert set(re.findall(r"bisimulator/\w+-v\d+", page)) == set(IDS)
 
 
@@ -47,13 +52,14 @@ def small_loans():
     registry.register("environment", "small-loans", registry.lookup("environment", "lending"))
     yield "bisimulator/SmallLoans-v0"
     registry.unregister("environment", "small-loans")
-    gymnasium.registry.pop("bisimulator/SmallLoans-v0", None)
+    for name in ("SmallLoans-v0", "SmallLoansLife-v0"):
+        gymnasium.registry.pop(f"bisimulator/{name}", None)
 
 
 def test_an_environment_of_the_users_gets_its_id_when_registering_again(small_loans):
     assert small_loans not in gymnasium.registry
     register_all()
-    assert gymnasium.registry[small_loans].kwargs == {"scenario": "small-loans"}
+    assert gymnasium.registry[small_loans].kwargs == {"scenario": "small-loans", "view": "queue"}
     assert gymnasium.make(small_loans, population=20).unwrapped.env.name == "small-loans"
     envs = gymnasium.make_vec(small_loans, num_envs=2, population=20)
     assert isinstance(envs, BisimulatorVectorEnv)

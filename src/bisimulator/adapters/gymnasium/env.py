@@ -59,6 +59,7 @@ class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64
 
     Args:
         scenario: a name of `bisimulator list`, such as "lending".
+        view: "queue", or "life": an episode is one person's life, so that solvers see what becomes of a person.
         render_mode: "rgb_array" or "human".
         **params: parameters of the scenario, as for `bisimulator.make`.
 
@@ -76,9 +77,16 @@ class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012
 
-    def __init__(self, scenario: str = "lending", *, render_mode: str | None = None, **params: Any) -> None:
+    def __init__(
+        self,
+        scenario: str = "lending",
+        *,
+        view: core.View = "queue",
+        render_mode: str | None = None,
+        **params: Any,
+    ) -> None:
         check_render_mode(render_mode, RENDER_MODES)
-        self.env = core.make(scenario, **params)
+        self.env = core.make(scenario, **params).in_view(view)
         self.metadata = {**self.metadata, "render_modes": available_render_modes()}
         self.render_mode = render_mode
         self.observation_space = observation_space(self.env)

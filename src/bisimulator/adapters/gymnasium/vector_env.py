@@ -78,6 +78,7 @@ class BisimulatorVectorEnv(
         scenario: str = "lending",
         num_envs: int = 1,
         *,
+        view: core.View = "queue",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         **params: Any,
@@ -85,7 +86,7 @@ class BisimulatorVectorEnv(
         self.num_envs = check_int("num_envs", num_envs, min=1)
         self.autoreset_mode = check_autoreset_mode(autoreset_mode)
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.env = core.make(scenario, **params)
+        self.env = core.make(scenario, **params).in_view(view)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self.single_observation_space = observation_space(self.env)
