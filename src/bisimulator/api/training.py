@@ -12,6 +12,7 @@ from bisimulator import files
 from bisimulator._html import html_table
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of
 from bisimulator.core import Env, Values, View
+from bisimulator.evaluation.goal_outcome import GoalOutcome, goal_outcomes
 from bisimulator.goals import Goal
 from bisimulator.jobs.learning_curves import Curves
 from bisimulator.jobs.spec import Spec, make_spec
@@ -134,6 +135,13 @@ class TrainingResult:
         """What the method learned beside the policy, such as omega; leading axis seeds."""
         return self.result.learned
 
+    @cached_property
+    def goal_outcomes(self) -> list[GoalOutcome]:
+        """What became of each demand of the goal, compared with the provable optimum; empty without a goal."""
+        if not self.spec.goal:
+            return []
+        return goal_outcomes(Goal.parse(self.spec.goal), self.spec.make_env(), self.result.outcome)
+
     def policy(self, seed: int | None = None) -> Policy:
         """The policy of a seed; of the first one by default."""
         return self._trained(seed)[1]
@@ -190,6 +198,7 @@ class TrainingResult:
 
     def __repr__(self) -> str:
         lines = [f"  {title}: {value}" for title, value in headline_rows(self.summary)]
+        lines += [f"  {outcome}" for outcome in self.goal_outcomes]
         return "\n".join([f"TrainingResult of {self._title}", *lines])
 
     def _repr_html_(self) -> str:

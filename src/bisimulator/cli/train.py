@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -43,6 +44,7 @@ def make_train(method_name: str) -> Callable[..., None]:
           settings: parameters of the scenario, such as population=500.
           jobs: how the job runs and where it is stored.
         """
+        from bisimulator.api import TrainingResult
         from bisimulator.jobs.spec import make_spec
         from bisimulator.report.comparison import paper_table, print_notes
 
@@ -54,7 +56,7 @@ def make_train(method_name: str) -> Callable[..., None]:
         spec = make_spec(
             scenario,
             name,
-            solver=None if solver_type is NoConfig else solver,
+            solver=None if solver_type is NoConfig else changed_options(solver, solver_type()),
             config=method,
             settings=parse_settings(settings),
             **jobs.spec_fields,
@@ -64,7 +66,16 @@ def make_train(method_name: str) -> Callable[..., None]:
         if not jobs.json:
             console.print(paper_table(finished.results), "")
             print_notes(finished.results, console)
+            if spec.goal:
+                for outcome in TrainingResult(finished.results[0]).goal_outcomes:
+                    console.print(str(outcome), soft_wrap=True, markup=False)
             console.print(f"Stored in {jobs.out / spec.name}", soft_wrap=True, markup=False)
 
     train.__annotations__ |= {"method": type(entry.config), "solver": solver_type}
     return train
+
+
+def changed_options(config: Any, default: Any) -> dict[str, object]:
+    """The options that differ from the default; the others follow the view and the goal (`default_solver`)."""
+    names = [field.name for field in dataclasses.fields(config)]
+    return {name: getattr(config, name) for name in names if getattr(config, name) != getattr(default, name)}

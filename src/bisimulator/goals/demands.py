@@ -31,6 +31,7 @@ class Demand(abc.ABC):
     denominator: ClassVar[int]
     max_level: ClassVar[float] = float("inf")
     needs_lives: ClassVar[bool] = False  # measured at the end of a life, so it needs the life view
+    per_group: ClassVar[bool] = False  # demands something of every group by itself
 
     def __post_init__(self) -> None:
         check_real(f"the level of {self.name}", self.level, min=self.min_level, max=self.max_level)
@@ -58,6 +59,10 @@ class Demand(abc.ABC):
     def num_demands(self, groups: int) -> int: ...
 
     @abc.abstractmethod
+    def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+        """The level that the rates meet exactly: what is reached, to compare with what was asked."""
+
+    @abc.abstractmethod
     def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         """(D,): not negative if the demand is met; a group that is not `known` (G,) demands nothing."""
 
@@ -73,8 +78,13 @@ class Demand(abc.ABC):
 class MinRate(Demand):
     """Every group's rate is at least the level."""
 
+    per_group: ClassVar[bool] = True
+
     def num_demands(self, groups: int) -> int:
         return groups
+
+    def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+        return xp.where(known, rates[:, 0], xp.inf).min()
 
     def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         return xp.where(known, rates[:, 0] - self.level, 0.0)
@@ -93,10 +103,15 @@ class RateGap(Demand):
     def num_demands(self, groups: int) -> int:
         return groups * groups
 
+    def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+        return self.level - self.slack(rates, known, xp).min()
+
     def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         difference = rates[:, 0][:, None] - rates[:, 0][None]
         both = known[:, None] & known[None]
-        return xp.where(both & ~xp.eye(len(rates), dtype=bool), self.level - difference, 1.0).reshape(-1)
+        return xp.where(both & ~xp.eye(len(rates), dtype=bool), self.level - difference, self.level).reshape(
+            -1
+        )
 
     def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
         pairs = multipliers.reshape(len(rates), len(rates))
@@ -114,7 +129,7 @@ class DistributionGap(RateGap):
         cdf = rates.cumsum(1)[:, :-1]
         distance = xp.abs(cdf[:, None] - cdf[None]).sum(-1)
         pair = xp.triu(xp.ones((len(rates), len(rates)), dtype=bool), 1) & known[:, None] & known[None]
-        return xp.where(pair, self.level - distance, 1.0).reshape(-1)
+        return xp.where(pair, self.level - distance, self.level).reshape(-1)
 
     def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
         pairs = multipliers.reshape(len(rates), len(rates))

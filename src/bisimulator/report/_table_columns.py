@@ -43,13 +43,13 @@ def published_name(method: str) -> str:
 
 
 def published_row(spec: Spec) -> dict[str, published.Published]:
-    """The row that the paper has for a job's scenario and method, whatever the job's settings."""
-    return published.row(spec.scenario, published_name(spec.method))
+    """The row that the paper has for a job's scenario and method, whatever the settings; it has none with a goal."""
+    return {} if spec.goal else published.row(spec.scenario, published_name(spec.method))
 
 
 def paper_row(spec: Spec) -> dict[str, published.Published]:
-    """A job's row in the paper; nothing where the scenario's settings are not the paper's."""
-    return {} if spec.settings else published_row(spec)
+    """A job's row in the paper; nothing if the settings are not the paper's, which trains on the queue."""
+    return {} if spec.settings or spec.view != "queue" else published_row(spec)
 
 
 def title(name: str) -> str:
