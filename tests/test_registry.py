@@ -1,12 +1,12 @@
 """Names lead to objects, and wrong names to the right ones."""
 
-import subprocess
-import sys
 from typing import get_args
 
+import gymnasium
 import pytest
 
 from bisimulator import registry
+from bisimulator.adapters import register_all
 
 
 @pytest.mark.parametrize("kind", get_args(registry.Kind))
@@ -29,6 +29,23 @@ def test_metrics_are_registered_under_their_own_names():
         assert registry.lookup("metric", name).name == name.replace("-", "_")
 
 
-def test_the_registry_itself_imports_no_environment():
-    code = "import sys, bisimulator.registry; sys.exit(any(m.startswith('bisimulator.envs.') for m in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+class Offered:
+    """An entry point of another package, whose module cannot be imported."""
+
+    name = "their-bank"
+
+    def load(self):
+        raise ImportError("their package is broken")
+
+
+def test_names_of_other_packages_are_listed_without_importing_them(monkeypatch):
+    monkeypatch.setattr(registry, "_entry_points", lambda kind: {"their-bank": Offered()})
+    assert registry.names("environment")[-1] == "their-bank"
+    assert registry.is_entry_point("environment", "their-bank")
+    register_all()  # `import bisimulator` does the same
+    assert gymnasium.registry.pop("bisimulator/TheirBank-v0").kwargs == {
+        "scenario": "their-bank",
+        "view": "queue",
+    }
+    with pytest.raises(ImportError, match="their package is broken"):
+        registry.lookup("environment", "their-bank")

@@ -206,3 +206,22 @@ def test_everything_public_is_in_dir():
     assert set(bisimulator.__all__) <= set(dir(bisimulator))
     for name in bisimulator.__all__:
         assert getattr(bisimulator, name) is not None
+
+
+def test_training_towards_a_goal_stores_its_multipliers(tmp_path):
+    goal = ["min-recall=0.9", "credit-gap=0.5,raise-only"]
+    options = {"steps": 32, "solver": TINY, "curve_every": 16, "out": tmp_path, **SMALL}
+    result = bisimulator.train(ENV, "ppo", goal=goal, control={"eta": 1.0}, **options)
+    assert (result.spec.view, result.spec.goal) == ("life", " ".join(goal))
+    sizes = {"min-recall": ENV.num_groups, "credit-gap": ENV.num_groups**2}
+    for name, size in sizes.items():
+        multipliers, slacks = (result.learned[f"{what}/{name}"] for what in ("multiplier", "slack"))
+        assert multipliers.shape == slacks.shape == (2, size)
+        assert np.isfinite(slacks).all()
+        assert (multipliers >= 0).all()
+    assert result.learned["multiplier/min-recall"].any()
+    assert np.isfinite(result.summary["recall_g2"][0])
+    again = bisimulator.train(ENV, "ppo", goal=goal, control={"eta": 1.0}, **options)
+    np.testing.assert_array_equal(
+        again.learned["multiplier/credit-gap"], result.learned["multiplier/credit-gap"]
+    )

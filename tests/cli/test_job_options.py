@@ -6,14 +6,13 @@ import pytest
 
 from bisimulator.cli._job_options import JobOptions, split_names
 from bisimulator.jobs.paper import paper_jobs
-from bisimulator.jobs.spec import Spec
+from bisimulator.jobs.spec import Spec, make_spec
 
 
 def test_the_defaults_are_those_of_a_job():
-    fields = JobOptions().spec_fields
-    assert fields.pop("seeds") == len(Spec.seeds)
-    for name, value in fields.items():
-        assert value == getattr(Spec, name)
+    assert make_spec("lending", "ppo", **JobOptions().spec_fields) == make_spec("lending", "ppo")
+    asked = JobOptions(goal=("min-recall=0.9",)).spec_fields
+    assert make_spec("lending", "ppo", **asked) == make_spec("lending", "ppo", goal="min-recall=0.9")
 
 
 def test_quick_is_two_seeds_and_a_tenth_of_the_steps():

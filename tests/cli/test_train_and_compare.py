@@ -269,3 +269,12 @@ def test_certify_without_a_job_lists_the_finished_trainings(trained, tmp_path, c
     assert f"bisimulator certify {folder}" in capsys.readouterr().out
     assert cli.main(["certify", "--out", str(tmp_path)]) == 0
     assert "bisimulator train lending ppo" in capsys.readouterr().out
+
+
+def test_solver_options_that_are_typed_win_over_the_defaults_of_a_view(tmp_path):
+    lives = ["train", "lending", "ppo", "--view", "life", *TINY, *STEPS, *SMALL]
+    for options, gamma in (([], 1.0), (["--solver.gamma", "0.99"], 0.99)):
+        out = tmp_path / str(gamma)
+        assert cli.main([*lives, *options, "--out", str(out)]) == 0
+        (config,) = out.rglob("config.json")
+        assert json.loads(config.read_text())["solver"]["gamma"] == gamma

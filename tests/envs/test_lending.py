@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import bisimulator
 from bisimulator import policies
 from bisimulator.envs import _lending_params as lending_params
+from bisimulator.envs import _lending_people, lending
 from bisimulator.envs import _parallel_rounds as parallel_rounds
-from bisimulator.envs import lending
-from bisimulator.envs.lending import DEFAULTED, GROUP, OBSERVED, REPAID, TRUE
+from bisimulator.envs._lending_people import DEFAULTED, GROUP, OBSERVED, REPAID, TRUE
 
 POPULATION, STEPS = 4, 25
 
@@ -124,7 +124,7 @@ def test_repayment_depends_on_score_group_and_conscientiousness(key):
 
 def test_conscientiousness_is_drawn_once_per_person_from_its_normal_distribution(key):
     params = bisimulator.make("lending-conscientiousness", population=40_000).params
-    latent = np.asarray(lending.reset(key, params).people[:, lending.CONSCIENTIOUSNESS])
+    latent = np.asarray(lending.reset(key, params).people[:, _lending_people.CONSCIENTIOUSNESS])
     assert abs(latent.mean() - 0.55) < 4 * 0.1 / np.sqrt(40_000)
     assert abs(latent.std() - 0.1) < 4 * 0.1 / np.sqrt(2 * 40_000)
 

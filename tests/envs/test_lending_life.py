@@ -17,7 +17,10 @@ ENVIRONMENTS = {
     "hidden trait": ("lending-conscientiousness", {}),
     # many people never apply, and several apply often
     "tiny": ("lending", {"population": 5, "horizon": 12, "group_probs": (0.3, 0.7)}),
-    "tiny hidden trait": ("lending-conscientiousness", {"population": 5, "horizon": 12, "reward_default": -2}),
+    "tiny hidden trait": (
+        "lending-conscientiousness",
+        {"population": 5, "horizon": 12, "reward_default": -2},
+    ),
 }
 LIVES = 40_000
 MAX_DECISIONS = 45  # a person with 10 decisions on average has more with a probability below 1e-12
@@ -150,10 +153,9 @@ def test_a_life_is_about_one_person(name):
     env, _, (obs, _, out, state, going) = lives(name)
     assert going[:, 0].all()  # at least one decision
     assert not out.truncated.any()
-    if env.horizon > MAX_DECISIONS:
-        assert (going & out.terminated).any(1).all()  # every life has ended
+    assert (going & out.terminated).any(1).all()  # every life has ended
     assert ((state.t >= 0) & (state.t < env.horizon))[going].all()
-    assert (out.terminated | ((state.t < env.horizon - 1) & ~out.terminated))[going].all()
+    assert out.terminated[going & (state.t == env.horizon - 1)].all()
     groups = obs[..., 1 : 1 + env.num_groups].argmax(-1)
     assert (groups == groups[:, :1]).all()
     assert (out.group == groups).all()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bisimulator
-from bisimulator.envs import lending
+from bisimulator.envs import _lending_chain
 from bisimulator.exact import _history as history
 from bisimulator.exact._entries import SIGNALS
 from bisimulator.exact._history import certify_history, max_visits
@@ -60,7 +60,9 @@ def test_bounds_are_those_of_all_histories_one_by_one(seed, size, probabilities,
     )
     accept = rng.choice(probabilities, (groups, scores, max_visits(env), max_visits(env)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lending, "_QUADRATURE_NODES", 3)  # values of conscientiousness; more would be too slow
+        patch.setattr(
+            _lending_chain, "_QUADRATURE_NODES", 3
+        )  # values of conscientiousness; more would be too slow
         compare_with_one_by_one(env, accept, rng)
 
 

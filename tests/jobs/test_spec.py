@@ -5,8 +5,10 @@ import json
 
 import pytest
 
+from bisimulator.goals import Goal
 from bisimulator.jobs.spec import make_spec, spec_from_dict
 from bisimulator.methods.bisimulator import Config
+from bisimulator.methods.goal_hooks import GoalConfig, GoalHooks
 from bisimulator.solvers.dqn import DQNConfig
 from bisimulator.solvers.ppo import PPOConfig
 
@@ -87,3 +89,121 @@ def test_a_stored_spec_with_an_unknown_field_is_refused():
 def test_specs_do_not_change():
     with pytest.raises(dataclasses.FrozenInstanceError):
         make_spec("lending", "ppo").steps = 3
+
+
+# Views and goals.
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ("queue", "", True)),
+        ({"view": "life"}, ("life", "", True)),
+        ({"goal": "min-recall=0.9"}, ("life", "min-recall=0.9", False)),
+        ({"goal": ["min-recall=.90", "credit-gap=2.5"]}, ("life", "min-recall=0.9 credit-gap=2.5", False)),
+        ({"goal": Goal.parse("min-recall=0.9"), "view": "queue"}, ("queue", "min-recall=0.9", False)),
+        ({"goal": "min-recall=0.9", "greedy": True}, ("life", "min-recall=0.9", True)),
+        ({"greedy": False}, ("queue", "", False)),
+        ({"scenario": "college", "goal": "min-recall=0.9"}, ("queue", "min-recall=0.9", False)),
+    ],
+)
+def test_a_goal_is_trained_on_lives_and_evaluated_with_sampled_actions(options, expected):
+    spec = make_spec(**({"scenario": "lending", "method": "ppo"} | options))
+    assert (spec.view, spec.goal, spec.greedy) == expected
+    assert spec.control == (GoalConfig() if spec.goal else None)
+
+
+@pytest.mark.parametrize("method", ["ppo", "dqn"])
+def test_the_solver_follows_the_view_and_the_goal(method):
+    """Nothing is discounted in a life, and PPO learns faster with a goal."""
+    default = make_spec("lending", method).solver
+    life, goal, queue_goal = (
+        make_spec("lending", method, **options).solver
+        for options in (
+            {"view": "life"},
+            {"goal": "min-recall=0.9"},
+            {"goal": "min-recall=0.9", "view": "queue"},
+        )
+    )
+    rate = 3e-4 if method == "ppo" else default.learning_rate
+    assert life == dataclasses.replace(default, gamma=1.0)
+    assert goal == dataclasses.replace(default, gamma=1.0, learning_rate=rate)
+    assert queue_goal == dataclasses.replace(default, learning_rate=rate)
+    mine = make_spec("lending", method, view="life", solver={"gamma": 0.5, "learning_rate": 1e-3}).solver
+    assert (mine.gamma, mine.learning_rate) == (0.5, 1e-3)
+
+
+def test_control_changes_only_what_it_names():
+    spec = make_spec("lending", "ppo", goal="min-recall=0.9", control={"eta": 0.1})
+    assert spec.control == GoalConfig(eta=0.1)
+    assert make_spec("lending", "ppo", goal="min-recall=0.9", control=GoalConfig(eta=0.1)) == spec
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"view": "life"},
+        {"goal": "min-recall=0.9"},
+        {"goal": "recall-gap=0.123456789,raise-only credit-gap=2.5", "control": {"window": 5000}},
+        {"goal": "min-recall=0.9", "view": "queue", "greedy": True},
+    ],
+)
+@pytest.mark.parametrize("method", ["ppo", "dqn-bisimulator-reward"])
+def test_a_stored_spec_with_a_goal_comes_back_as_it_was(method, options):
+    spec = make_spec("lending", method, seeds=3, **options)
+    again = spec_from_dict(json.loads(json.dumps(spec.to_dict())))
+    assert again == spec
+    assert again.name == spec.name
+
+
+def test_view_goal_and_control_are_in_the_name():
+    changes = [
+        {},
+        {"view": "life"},
+        {"goal": "min-recall=0.9"},
+        {"goal": "min-recall=0.9", "view": "queue"},
+        {"goal": "min-recall=0.8"},
+        {"goal": "min-recall=0.80000001"},
+        {"goal": "recall-gap=0.1"},
+        {"goal": "recall-gap=0.1,raise-only"},
+        {"goal": "min-recall=0.9", "control": {"eta": 0.1}},
+    ]
+    names = [make_spec("lending", "ppo", **change).name for change in changes]
+    assert len(set(names)) == len(names)
+    assert make_spec("lending", "ppo", goal=["min-recall=0.90"]).name == names[2]
+
+
+WRONG_GOALS = [
+    ({"view": "lif"}, ValueError, r"Unknown view 'lif'\. Did you mean 'life'"),
+    ({"scenario": "college", "view": "life"}, ValueError, "'college' has no life view.*use the view 'queue'"),
+    (
+        {"scenario": "college", "goal": "credit-gap=1"},
+        ValueError,
+        "'credit-gap=1' is measured at the end of a life",
+    ),
+    ({"goal": "credit-gap=1", "view": "queue"}, ValueError, "'credit-gap=1' .* so it needs the view 'life'"),
+    ({"goal": "min-recal=1"}, ValueError, r"Unknown goal 'min-recal'\. Did you mean 'min-recall'"),
+    ({"goal": ""}, ValueError, "got no goal; write NAME=LEVEL"),
+    (
+        {"method": "accept-all", "goal": "min-recall=1"},
+        ValueError,
+        "'accept-all' is not trained, so it cannot pursue",
+    ),
+    ({"goal": "min-recall=1", "control": {"etta": 1}}, TypeError, "no parameter 'etta'. Did you mean 'eta'"),
+    ({"goal": "min-recall=1", "control": {"eta": -1}}, ValueError, "eta must lie in"),
+    ({"goal": "min-recall=1", "control": 3}, TypeError, "options of the control of a goal must be a mapping"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "error", "message"), WRONG_GOALS)
+def test_wrong_views_and_goals_are_refused_with_a_hint(wrong, error, message):
+    with pytest.raises(error, match=message):
+        make_spec(**({"scenario": "lending", "method": "ppo"} | wrong))
+
+
+def test_the_solver_of_a_spec_pursues_its_goal():
+    spec = make_spec("lending", "ppo-bisimulator", goal="min-recall=0.9", control={"eta": 0.2}, steps=1024)
+    method = spec.make_solver(spec.make_env()).method
+    assert isinstance(method, GoalHooks)
+    assert method.goal == Goal.parse("min-recall=0.9")
+    assert method.config == GoalConfig(eta=0.2)

@@ -53,7 +53,8 @@ def compare(
         steps: environment steps of training per seed.
         out: folder in which the jobs are stored; without it nothing is written.
         progress: show progress in a terminal or a notebook.
-        **options: further options of `bisimulator.train`: episodes, greedy, curve_every, curve_episodes.
+        **options: further options of `bisimulator.train`: goal, control, view, episodes, greedy, curve_every,
+            curve_episodes. Rules are evaluated without a goal.
 
     Returns:
         The result of every job by its label. A job that failed is in `failed`, with a warning; the others are there.
@@ -98,8 +99,16 @@ def make_variants(
     known = [option for names in method_options.values() for option in names]
     check_keywords(f"the methods {', '.join(methods)}", sweep, known)
     check_keywords("their solvers", solver_sweep, [o for names in solver_options.values() for o in names])
+    learned = {"goal", "control", "view"}  # rules are not trained, so these say nothing about them
+    of_rules = {name: value for name, value in fields.items() if name not in learned}
     return [
-        make_spec(scenario, method, config=config or None, solver=solver or None, **fields)
+        make_spec(
+            scenario,
+            method,
+            config=config or None,
+            solver=solver or None,
+            **(fields if isinstance(entries[method], LearnedMethod) else of_rules),
+        )
         for method in methods
         for config in _combinations({o: v for o, v in sweep.items() if o in method_options[method]})
         for solver in _combinations({o: v for o, v in solver_sweep.items() if o in solver_options[method]})

@@ -29,8 +29,8 @@ class JobOptions:
     """environment steps of training per seed; 400,000, or a tenth of it with --quick"""
     episodes: int = 5
     """evaluation episodes per seed"""
-    greedy: bool | None = None
-    """evaluate the most probable action; otherwise sampled, as in training, which is the default with a goal"""
+    greedy: bool = True
+    """evaluate the most probable action; otherwise, and always with a goal, sampled as in training"""
     view: Literal["queue", "life"] | None = None
     """train on the queue of applicants or on single lives; by default lives with a goal, the queue without"""
     goal: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class JobOptions:
             "seeds": seeds if self.seeds is None else self.seeds,
             "steps": steps if self.steps is None else self.steps,
             "episodes": self.episodes,
-            "greedy": self.greedy,
+            "greedy": None if self.greedy else False,  # None: as the goal wants it
             "view": self.view,
             "goal": self.goal or None,
             "curve_every": self.curve_every,

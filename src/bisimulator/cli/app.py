@@ -52,7 +52,7 @@ def command_for(name: str, arguments: Sequence[str]) -> tuple[Callable[..., None
 
     named = [a for a in arguments if a in registry.names("method")]
     words = [a for a in arguments[:2] if not a.startswith("-")]  # an unknown name gets its "did you mean"
-    return make_train([*named, *words[1:], _SHOWN_METHOD][0]), list(arguments)
+    return make_train([*named, *words[1:], _SHOWN_METHOD][0], arguments), list(arguments)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import tyro
@@ -13,10 +13,11 @@ from bisimulator.cli._job_options import JobOptions
 from bisimulator.cli._settings import Settings, parse_settings
 
 
-def make_train(method_name: str) -> Callable[..., None]:
+def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., None]:
     """`train` with the options of one method, so that --help shows them with their defaults.
 
-    A rule has nothing to train and no solver; it is evaluated and stored like the others.
+    A rule has nothing to train and no solver; it is evaluated and stored like the others. `typed`: the arguments.
+    Solver options that are not among them have other defaults with a goal or a view (`jobs.spec.default_solver`).
     """
     from bisimulator import registry
     from bisimulator.methods.hooks import LearnedMethod
@@ -56,7 +57,7 @@ def make_train(method_name: str) -> Callable[..., None]:
         spec = make_spec(
             scenario,
             name,
-            solver=None if solver_type is NoConfig else changed_options(solver, solver_type()),
+            solver=None if solver_type is NoConfig else typed_options(solver, typed),
             config=method,
             settings=parse_settings(settings),
             **jobs.spec_fields,
@@ -75,7 +76,8 @@ def make_train(method_name: str) -> Callable[..., None]:
     return train
 
 
-def changed_options(config: Any, default: Any) -> dict[str, object]:
-    """The options that differ from the default; the others follow the view and the goal (`default_solver`)."""
-    names = [field.name for field in dataclasses.fields(config)]
-    return {name: getattr(config, name) for name in names if getattr(config, name) != getattr(default, name)}
+def typed_options(config: Any, arguments: Sequence[str]) -> dict[str, object]:
+    """The options of a solver that stand on the command line, with the values that were parsed."""
+    names = [a.removeprefix("--solver.").partition("=")[0] for a in arguments if a.startswith("--solver.")]
+    typed = {name.removeprefix("no-").replace("-", "_") for name in names}
+    return {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name in typed}

@@ -72,7 +72,9 @@ class Demand(abc.ABC):
 
     @property
     def text(self) -> str:
-        return f"{self.name}={self.level:g}" + (",raise-only" if self.raise_only else "")
+        short = f"{self.level:g}"
+        level = short if float(short) == self.level else repr(float(self.level))  # nothing is rounded
+        return f"{self.name}={level}" + (",raise-only" if self.raise_only else "")
 
 
 class MinRate(Demand):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
+from bisimulator._html import html_table
 from bisimulator.errors import check_known
 from bisimulator.goals.demands import DEMANDS, Demand
 
@@ -53,6 +54,10 @@ class Goal:
     def needs_lives(self) -> bool:
         return any(demand.needs_lives for demand in self.demands)
 
+    def _repr_html_(self) -> str:
+        rows = [(demand.text, demand.summary) for demand in self.demands]
+        return html_table("Goal", [], rows)
+
     def __str__(self) -> str:
         return self.text
 
@@ -63,9 +68,10 @@ class Goal:
 def _parse(text: str) -> Demand:
     name, equals, rest = text.strip().partition("=")
     value, *flags = rest.split(",")
+    if name or equals:
+        check_known("goal", name, DEMANDS)
     if not equals:
         raise ValueError(f"a goal is NAME=LEVEL, got {text!r}; try {name or 'min-recall'}=0.9")
-    check_known("goal", name, DEMANDS)
     try:
         level = float(value)
     except ValueError:

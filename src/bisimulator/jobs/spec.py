@@ -100,6 +100,10 @@ def make_spec(
     if view is None:
         view = "life" if asked is not None and has_lives else "queue"
     check_known("view", view, get_args(View))
+    if asked is None and control is not None:
+        raise ValueError(
+            f"control is for goals, got {control!r} without one; add goal=, such as 'min-recall=0.9'"
+        )
     _check_view(scenario, view, has_lives, asked)
     entry: LearnedMethod | Rule = registry.lookup("method", method)
     check_keywords("a job", other, [f.name for f in dataclasses.fields(Spec)])

@@ -39,6 +39,7 @@ class GoalConfig:
         check_real("max_multiplier", self.max_multiplier, min=0)
 
 
+_KNOWN = 1e-3  # of a decision: a group that was not seen for many windows demands nothing
 _DECISIONS = 512  # decisions to which `eta` refers: PPO's batch
 
 
@@ -81,7 +82,9 @@ class GoalHooks(Method):
         return GoalState(inner, sums, tuple(integral), tuple(multipliers))
 
     def slack(self, demand: Demand, sums: Float[Array, "G M"]) -> Float[Array, "D"]:
-        slack: Float[Array, "D"] = demand.slack(demand.rates(sums, jnp), sums[:, demand.denominator] > 0, jnp)
+        slack: Float[Array, "D"] = demand.slack(
+            demand.rates(sums, jnp), sums[:, demand.denominator] > _KNOWN, jnp
+        )
         return slack
 
     def learn(self, key: Key[Array, ""], state: GoalState, batch: Transitions) -> tuple[GoalState, PyTree]:

@@ -1,0 +1,310 @@
+"""A goal on top of every method: multipliers, the correction of the reward, and what stays as it was."""
+
+import dataclasses
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bisimulator
+from bisimulator import registry
+from bisimulator.goals import DEMANDS, Goal, Moments
+from bisimulator.methods.goal_hooks import GoalConfig, with_goal
+from bisimulator.methods.hooks import LearnedMethod, Plain
+from bisimulator.solvers import trainer
+from tests.methods.batches import random_batch
+from tests.small import HORIZON, POPULATION, SEEDS, tiny
+
+M = Moments()
+LEARNED = [
+    name for name in registry.names("method") if isinstance(registry.lookup("method", name), LearnedMethod)
+]
+ALL = " ".join(f"{name}=0.3" for name in DEMANDS)
+ENV = bisimulator.make("lending", population=10, horizon=100)
+
+
+def hooks(goal, env=ENV, **config):
+    return with_goal(Goal.parse(goal), env, GoalConfig(**config))(Plain())
+
+
+def start(method, env=ENV):
+    return method.init(jax.random.key(0), env, 3)
+
+
+def batch_with(accepted, groups=2, seed=0, **other):
+    """Decisions that all accept or all reject."""
+    batch = random_batch(seed, groups=groups, ends=0.3)
+    accepted = jnp.broadcast_to(jnp.asarray(accepted), batch.accepted.shape)
+    return dataclasses.replace(batch, accepted=accepted, **other)
+
+
+def correction(method, state, batch):
+    return np.asarray(method.reward(state, batch, ()) - batch.reward)
+
+
+# What stays of the method underneath.
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_every_hook_of_the_method_underneath_stays_in_force(name):
+    entry = registry.lookup("method", name)
+    inner = entry.build(tiny(entry.config), ENV)
+    method = with_goal(Goal.parse(ALL), ENV)(inner)
+    assert method.used_hooks() == inner.used_hooks() | {"measure", "reward"}
+    assert method.num_streams(ENV) == inner.num_streams(ENV)
+    assert method.adapt_at(40) == inner.adapt_at(40)
+    state, inner_state = start(method), inner.init(jax.random.key(0), ENV, 3)
+    batch = dataclasses.replace(
+        random_batch(1),
+        **{field: jnp.zeros((12, 3, ENV.observation_size)) for field in ("obs", "next_obs", "next_self_obs")},
+    )
+    learn = jax.random.key(2)
+    state, extras = method.learn(learn, method.measure(state, batch), batch)
+    inner_state, inner_extras = inner.learn(learn, inner.measure(inner_state, batch), batch)
+    assert_same((state.inner, extras), (inner_state, inner_extras))
+    assert_same(method.streams(state, batch), inner.streams(inner_state, batch))
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), extras)
+    advantages = jax.random.normal(jax.random.key(3), (36, 1 + inner.num_streams(ENV)))
+    assert_same(method.advantage(state, advantages, flat), inner.advantage(inner_state, advantages, flat))
+    params = method.observe_params(state, ENV.params)
+    assert_same(params.omega, inner.observe_params(inner_state, ENV.params).omega)
+    # without multipliers, the reward is that of the method underneath
+    free = dataclasses.replace(state, multipliers=tuple(jnp.zeros_like(m) for m in state.multipliers))
+    assert_same(method.reward(free, batch, extras), inner.reward(inner_state, batch, extras))
+    described = method.describe(state)
+    for key, value in inner.describe(inner_state).items():
+        assert_same(described[key], value)
+    assert {f"{what}/{demand}" for what in ("multiplier", "slack") for demand in DEMANDS} <= set(described)
+
+
+def assert_same(got, expected):
+    assert jax.tree.structure(got) == jax.tree.structure(expected)
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def tiny_solver(name, env, goal, updates=4):
+    entry = registry.lookup("method", name)
+    config = tiny(trainer.SOLVERS[entry.solver][1]())
+    wrap = with_goal(Goal.parse(goal), env)
+    return trainer.make_solver(entry, env, updates * config.batch, config, tiny(entry.config), wrap=wrap)
+
+
+@pytest.mark.parametrize("view", ["queue", "life"])
+@pytest.mark.parametrize("name", LEARNED)
+def test_an_update_preserves_all_shapes(name, view):
+    """The update is only traced."""
+    queue = bisimulator.make("lending-10-groups", population=POPULATION, horizon=HORIZON)
+    env = queue.in_view(view)
+    solver = tiny_solver(name, env, ALL)
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), len(SEEDS)))
+    before = jax.eval_shape(lambda keys: solver.init(keys, env), keys)
+    after, _ = jax.eval_shape(lambda t: solver.update(t, env.scenario, env.params), before)
+    assert shapes(before) == shapes(after)
+    if solver.method.adapt_at(solver.updates):
+        # adapt plays whole episodes, so it always gets the queue
+        adapt = partial(trainer._adapt, solver, queue.scenario, queue.params, horizon=HORIZON)
+        assert shapes(jax.eval_shape(adapt, before)) == shapes(before)
+
+
+@pytest.mark.parametrize("name", ["ppo-bisimulator", "dqn"])
+def test_an_update_preserves_all_shapes_where_there_are_no_lives(name):
+    env = bisimulator.make("college", population=POPULATION, horizon=HORIZON)
+    solver = tiny_solver(name, env, "min-recall=0.9 return-gap=0.1")
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), len(SEEDS)))
+    before = jax.eval_shape(lambda keys: solver.init(keys, env), keys)
+    after, _ = jax.eval_shape(lambda t: solver.update(t, env.scenario, env.params), before)
+    assert shapes(before) == shapes(after)
+
+
+def shapes(tree):
+    return jax.tree.map(lambda x: (x.shape, x.dtype), tree)
+
+
+def test_a_solver_still_refuses_hooks_that_it_would_ignore():
+    dqn_elbert = dataclasses.replace(registry.lookup("method", "elbert"), solver="dqn")
+    config = tiny(trainer.SOLVERS["dqn"][1]())
+    wrap = with_goal(Goal.parse("min-recall=0.9"), ENV)
+    with pytest.raises(ValueError, match=r"DQN does not call .*advantage"):
+        trainer.make_solver(dqn_elbert, ENV, 4 * config.batch, config, wrap=wrap)
+
+
+def test_equal_goals_share_their_compiled_program():
+    first, again, other = (hooks(goal) for goal in ("min-recall=0.9", "min-recall=0.90", "min-recall=0.8"))
+    assert first == again
+    assert hash(first) == hash(again)
+    assert first != other
+
+
+# The multipliers.
+
+
+def test_a_multiplier_follows_the_controller():
+    """I <- clip(I - eta slack), lambda = clip(I - k slack), on rates with an exponential memory."""
+    config = GoalConfig(window=50.0, eta=0.5, proportional=2.0, max_multiplier=1.5)
+    method = hooks("min-recall=0.9", **dataclasses.asdict(config))
+    state, sums, integral = start(method), np.zeros((2, 2)), np.zeros(2)
+    assert not np.asarray(state.multipliers[0]).any()
+    for seed in range(30):
+        batch = random_batch(seed) if seed < 10 or seed > 20 else batch_with(True, seed=seed)
+        state = method.measure(state, batch)
+        group, qualified, accepted = (
+            np.asarray(x).ravel() for x in (batch.group, batch.qualified, batch.accepted)
+        )
+        sums *= np.exp(-len(group) / config.window)
+        for g in range(2):
+            sums[g] += (accepted & qualified & (group == g)).sum(), (qualified & (group == g)).sum()
+        slack = sums[:, 0] / sums[:, 1] - 0.9
+        integral = np.clip(integral - config.eta * len(group) / 512 * slack, 0, config.max_multiplier)
+        expected = np.clip(integral - config.proportional * slack, 0, config.max_multiplier)
+        np.testing.assert_allclose(state.integral[0], integral, atol=1e-5)
+        np.testing.assert_allclose(state.multipliers[0], expected, atol=1e-5)
+        np.testing.assert_allclose(method.describe(state)["slack/min-recall"], slack, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["min-recall", "min-approval", "recall-gap", "approval-gap", "benefit-gap"])
+def test_multipliers_rise_while_a_demand_is_violated_and_fall_to_zero_when_it_is_met(name):
+    method = hooks(f"{name}={0.9 if name.startswith('min') else 0.1}", window=100.0, eta=5.0)
+    measure = jax.jit(method.measure)
+    state, totals = start(method), []
+    for seed in range(6):  # the second group is rejected
+        batch = random_batch(seed)
+        state = measure(state, dataclasses.replace(batch, accepted=batch.group == 0))
+        totals.append(float(state.multipliers[0].sum()))
+    assert totals[0] > 0
+    assert (np.diff(totals) > 0).all()
+    for seed in range(250):  # the slack is at most 0.1, so the integral falls more slowly than it rose
+        state = measure(state, batch_with(True, seed=seed))
+    assert not np.asarray(state.multipliers[0]).any()
+    assert not np.asarray(state.integral[0]).any()
+    assert not correction(method, state, random_batch(0)).any()
+
+
+def test_only_the_group_that_misses_the_demand_is_paid():
+    method = hooks("min-recall=0.9")
+    batch = random_batch(0)
+    state = method.measure(start(method), dataclasses.replace(batch, accepted=batch.group == 0))
+    assert np.asarray(state.multipliers[0])[0] == 0
+    assert np.asarray(state.multipliers[0])[1] > 0
+    paid = correction(method, state, batch_with(True))
+    group, qualified = np.asarray(batch.group), np.asarray(batch.qualified)
+    assert not paid[group == 0].any()
+    assert (paid[(group == 1) & qualified] > 0).all()
+    assert not paid[(group == 1) & ~qualified].any()
+
+
+def test_multipliers_have_a_maximum():
+    method = hooks("min-recall=1", eta=100.0, proportional=100.0, max_multiplier=3.0)
+    state = start(method)
+    for seed in range(5):
+        state = method.measure(state, batch_with(False, seed=seed))
+    assert (np.asarray(state.integral[0]) == 3).all()
+    assert (np.asarray(state.multipliers[0]) == 3).all()
+
+
+def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction():
+    env = bisimulator.make("lending", groups=3, population=10, horizon=100)
+    method = hooks(ALL, env)
+    batch = random_batch(0, groups=2, ends=0.3)  # nobody of the third group applies
+    state = method.measure(start(method, env), dataclasses.replace(batch, accepted=batch.group == 0))
+    for demand, multipliers in zip(method.goal.demands, state.multipliers, strict=True):
+        if demand.per_group:
+            assert multipliers[2] == 0
+        else:
+            pairs = np.asarray(multipliers).reshape(3, 3)
+            assert not pairs[2].any()
+            assert not pairs[:, 2].any()
+    third = dataclasses.replace(batch, group=jnp.full(batch.group.shape, 2))
+    assert not correction(method, state, third).any()
+
+
+# The correction.
+
+
+@given(st.integers(0, 2**20), st.integers(1, 4), st.sampled_from(sorted(DEMANDS)), st.booleans())
+def test_on_the_batch_that_defines_the_rates_the_correction_has_mean_zero(seed, groups, name, raise_only):
+    env = bisimulator.make("lending", groups=groups, population=10, horizon=100)
+    demand = DEMANDS[name](0.3, raise_only=raise_only and DEMANDS[name](0.3).can_level_down)
+    method = hooks(Goal((demand,)), env)
+    batch = random_batch(seed, groups=groups, ends=0.3)
+    state = method.measure(start(method, env), batch)
+    multipliers = np.random.default_rng(seed).uniform(0, 3, state.multipliers[0].shape)
+    state = dataclasses.replace(state, multipliers=(jnp.asarray(multipliers, jnp.float32),))
+    paid = correction(method, state, batch)
+    for g in range(groups):
+        of_group = paid[np.asarray(batch.group) == g]
+        assert abs(of_group.sum()) <= 1e-4 * max(abs(of_group).sum(), 1)
+
+
+@given(st.integers(0, 2**20), st.sampled_from(sorted(DEMANDS)))
+def test_the_correction_is_the_derivative_of_the_slacks_by_the_decisions(seed, name):
+    """How the weighted slacks change if a decision counts a little more, up to the scale of the denominators."""
+    method, demand = hooks(Goal((DEMANDS[name](0.3),))), DEMANDS[name](0.3)
+    batch = random_batch(seed, ends=0.5)
+    state = method.measure(start(method), batch)
+    multipliers = np.random.default_rng(seed).uniform(0, 3, state.multipliers[0].shape)
+    state = dataclasses.replace(state, multipliers=(jnp.asarray(multipliers, jnp.float32),))
+    sums = np.asarray(state.sums, np.float64)
+    rates, known = demand.rates(sums, np), sums[:, demand.denominator] > 0
+    cdf = rates.cumsum(1)[:, :-1]
+    if name == "credit-gap" and abs(cdf[0] - cdf[1]).min() < 1e-3:
+        return  # a kink: every number in between is a derivative
+    scale = sums[:, demand.denominator].sum() / max(known.sum(), 1)
+    moments = np.asarray(method._moments(batch), np.float64).reshape(36, -1)
+    paid, step = correction(method, state, batch).ravel(), 1e-6
+
+    def weighted(sums):
+        return demand.slack(demand.rates(sums, np), known, np) @ multipliers
+
+    for i, g in enumerate(np.asarray(batch.group).ravel()):
+        change = np.zeros(sums.shape)
+        change[g] = moments[i]
+        if not known[g]:
+            assert paid[i] == 0
+            continue
+        if not known.all() and not demand.per_group:
+            continue  # pairs with an unknown group have no multiplier in training
+        expected = (weighted(sums + step * change) - weighted(sums - step * change)) / (2 * step) * scale
+        assert paid[i] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+def test_a_life_ends_at_the_score_after_the_decision():
+    method, batch = hooks("credit-gap=1"), random_batch(0, ends=0.5)
+    moments = np.asarray(method._moments(batch))
+    score = np.round(np.asarray(batch.next_self_obs)[..., 0] * 6).astype(int)
+    ended = np.asarray(batch.terminated)
+    np.testing.assert_array_equal(moments[..., M.FINAL :].sum(-1), ended)
+    np.testing.assert_array_equal(moments[..., M.FINAL :].argmax(-1)[ended], score[ended])
+
+
+def test_demands_add_up():
+    batch = batch_with(jnp.arange(36).reshape(12, 3) % 3 == 0)
+    both, *single = (hooks(g) for g in ("min-recall=0.9 approval-gap=0", "min-recall=0.9", "approval-gap=0"))
+    states = [method.measure(start(method), batch) for method in (both, *single)]
+    total, *each = (correction(m, s, batch) for m, s in zip((both, *single), states, strict=True))
+    assert all(part.any() for part in each)
+    np.testing.assert_allclose(total, sum(each), atol=1e-5)
+
+
+def test_a_person_applies_as_often_as_horizon_and_population_say():
+    assert hooks("return-gap=1").visits == 10
+    assert hooks("return-gap=1", ENV.life()).visits == 10
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"window": 0}, "window must lie in"),
+        ({"eta": -1}, "eta must lie in"),
+        ({"proportional": -1}, "proportional must lie in"),
+        ({"max_multiplier": -1}, "max_multiplier must lie in"),
+        ({"eta": float("nan")}, "eta must be finite"),
+    ],
+)
+def test_a_wrong_control_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        GoalConfig(**wrong)
