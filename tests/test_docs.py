@@ -102,9 +102,8 @@ def parses():
     with pytest.MonkeyPatch.context() as patch:
         for name, command in app.COMMANDS.items():
             patch.setitem(app.COMMANDS, name, only_parsed(command))
-        patch.setattr(
-            app, "make_train", functools.cache(lambda method, typed: only_parsed(make_train(method)))
-        )
+        parsed_train = functools.cache(lambda method: only_parsed(make_train(method)))
+        patch.setattr(app, "make_train", lambda method, typed=(): parsed_train(method))
         patch.setattr(app, "make_compare", lambda *sweeps: only_parsed(make_compare(*sweeps), *sweeps))
         yield lambda arguments: app.main(arguments) == 0
 
