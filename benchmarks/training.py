@@ -55,23 +55,23 @@ class Ours:
             config = dataclasses.replace(config, dynamics_steps=size.candidates)
         self.solver = trainer.make_solver(entry, env, STEPS, config=config)
         self.env, self.map_shards, self.seeds = env, map_shards, size.seeds
-        self.parts = jax.block_until_ready(trainer.init(env, self.solver, tuple(range(size.seeds))))
+        self.shards = jax.block_until_ready(trainer.init(env, self.solver, tuple(range(size.seeds))))
 
     def run(self, updates: int) -> int:
-        """Train; says how many environment steps of all seeds together it was."""
+        """Train; returns the environment steps of all seeds together."""
         one = partial(trainer._advance, self.solver, self.env.scenario, self.env.params, count=updates)
-        self.parts = tuple(part for part, _ in self.map_shards(one, self.parts))
+        self.shards = tuple(shard for shard, _, _ in self.map_shards(one, self.shards))
         return updates * self.solver.config.batch * self.seeds
 
     def adapt(self) -> None:
         """One improvement of omega, for all seeds."""
         horizon = int(self.env.params.horizon)
         one = partial(trainer._adapt, self.solver, self.env.scenario, self.env.params, horizon=horizon)
-        self.parts = self.map_shards(one, self.parts)
+        self.shards = self.map_shards(one, self.shards)
 
 
 class Curve:
-    """The evaluations of a learning curve, as `experiments.curves` makes them: whole episodes and all metrics."""
+    """The evaluations of a learning curve, as `jobs.learning_curves` makes them: whole episodes and all metrics."""
 
     def __init__(self, ours: Ours, size: Size):
         self.spec = make_spec("lending", "ppo", seeds=size.seeds)
@@ -83,7 +83,7 @@ class Curve:
         seen: list[tuple[float, float]] = []
         for _ in range(rounds + 1):
             trained = seconds(lambda: self.ours.run(updates))
-            seen.append((seconds(lambda: self.record(self.ours.parts)), trained))
+            seen.append((seconds(lambda: self.record(self.ours.shards, {})), trained))
         return statistics.median(evaluated / trained for evaluated, trained in seen[1:])
 
 

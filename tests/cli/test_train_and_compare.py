@@ -271,10 +271,14 @@ def test_certify_without_a_job_lists_the_finished_trainings(trained, tmp_path, c
     assert "bisimulator train lending ppo" in capsys.readouterr().out
 
 
-def test_solver_options_that_are_typed_win_over_the_defaults_of_a_view(tmp_path):
-    lives = ["train", "lending", "ppo", "--view", "life", *TINY, *STEPS, *SMALL]
-    for options, gamma in (([], 1.0), (["--solver.gamma", "0.99"], 0.99)):
-        out = tmp_path / str(gamma)
-        assert cli.main([*lives, *options, "--out", str(out)]) == 0
-        (config,) = out.rglob("config.json")
-        assert json.loads(config.read_text())["solver"]["gamma"] == gamma
+def test_solver_options_that_are_typed_win_over_the_defaults_of_a_view(monkeypatch):
+    specs = []
+
+    def stop(jobs, *args, **options):
+        specs.extend(jobs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_running, "run_jobs", stop)
+    for options in ([], ["--solver.gamma", "0.99"]):
+        assert cli.main(["train", "lending", "ppo", "--view", "life", *options]) == 130
+    assert [spec.solver.gamma for spec in specs] == [1.0, 0.99]

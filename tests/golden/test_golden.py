@@ -83,9 +83,14 @@ def size(tree):
     return sum(float(np.abs(x.astype(np.float64)).sum()) for x in leaves)
 
 
+# "reward only" is the same code as the full method, and compiling takes long
 TRAININGS = [
-    *((name, scenario, {}) for name, scenario in each_once(LEARNED)),
-    *((name, "lending", MANY_GROUPS) for name in ("ppo", "dqn", "ppo-bisimulator")),
+    *(
+        pytest.param(name, scenario, {}, marks=[pytest.mark.long] if name.endswith("-reward") else [])
+        for name, scenario in each_once(LEARNED)
+    ),
+    *((name, "lending", MANY_GROUPS) for name in ("ppo", "dqn")),
+    pytest.param("ppo-bisimulator", "lending", MANY_GROUPS, marks=pytest.mark.long),
 ]
 
 

@@ -94,8 +94,14 @@ def tiny_solver(name, env, goal, updates=4):
     return trainer.make_solver(entry, env, updates * config.batch, config, tiny(entry.config), wrap=wrap)
 
 
-@pytest.mark.parametrize("view", ["queue", "life"])
-@pytest.mark.parametrize("name", LEARNED)
+FIRST = {("ppo", "life"), ("dqn", "life"), ("elbert", "queue"), ("ppo-bisimulator", "life")}
+PAIRS = [(name, view) for name in LEARNED for view in ("queue", "life")]
+
+
+@pytest.mark.parametrize(
+    ("name", "view"),
+    [pair if pair in FIRST else pytest.param(*pair, marks=pytest.mark.long) for pair in PAIRS],
+)
 def test_an_update_preserves_all_shapes(name, view):
     """The update is only traced."""
     queue = bisimulator.make("lending-10-groups", population=POPULATION, horizon=HORIZON)
