@@ -99,7 +99,7 @@ def leftovers(job: Job, finished_too: bool = False) -> list[Path]:
 
 
 def clean(job: Job, finished_too: bool = False) -> tuple[int, int]:
-    """Remove the leftovers; returns how many files and bytes. A job that another process resumes meanwhile is left alone."""
+    """Remove the leftovers; returns how many files and bytes. A job that is resumed meanwhile is left alone."""
     try:
         with only_one(job.folder, patience=0):
             paths = leftovers(look(job.folder, held=False), finished_too)
