@@ -24,7 +24,7 @@ weights = hnp.arrays(float, (GROUPS, SCORES), elements=st.sampled_from([0.0, 1.0
 
 
 @st.composite
-def environments(draw, conscientiousness):
+def worlds(draw, conscientiousness):
     initial = draw(weights.filter(lambda w: (w.sum(-1) > 0).all()))
     share = draw(st.sampled_from([0.2, 0.5, 0.65]))
     keywords = {
@@ -79,7 +79,7 @@ def deviations(simulator, env, table, seed):
 @pytest.mark.parametrize("conscientiousness", [False, True], ids=["credit", "conscientiousness"])
 def test_simulated_means_lie_within_four_standard_errors_of_the_exact_ones(simulator, conscientiousness):
     @settings(max_examples=12)
-    @given(env=environments(conscientiousness), table=tables, seed=st.integers(0, 2**20))
+    @given(env=worlds(conscientiousness), table=tables, seed=st.integers(0, 2**20))
     def check(env, table, seed):
         for z in deviations(simulator, env, table, seed):
             assert z.max() < 4
