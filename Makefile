@@ -3,15 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 PIP := $(BIN)/python $(INSTALL)
-# compiling is most of the tests' time, and the older of XLA's two code generators compiles in two thirds of it
-FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false"
+# compiling is most of the tests' time: the older of XLA's two code generators needs two thirds of it, and one module per
+# program less than many
+FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
-.PHONY: demo test check-long golden lint docs site-assets build clean
+.PHONY: demo test pytest check-long golden lint docs site-assets build clean
 
 demo: .venv/.runtime
 	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
 
-test: lint
+# mypy needs one core, so the tests run beside the checks of the code
+test: .venv/.development
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint pytest
+
+pytest: .venv/.development
 	$(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist loadfile
 
 check-long: .venv/.cluster

@@ -18,7 +18,8 @@ from typing import Any
 import jax
 import torch
 from numpy_lending import NumpyLending
-from stable_baselines3 import PPO
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import bisimulator
@@ -27,6 +28,7 @@ from bisimulator.jobs.learning_curves import Recorder
 from bisimulator.jobs.spec import make_spec
 from bisimulator.solvers import trainer
 from bisimulator.solvers._shards import MapShards, on_all_cores
+from bisimulator.solvers.dqn import DQNConfig
 from bisimulator.solvers.ppo import PPOConfig
 
 STEPS = 400_000  # of a whole training
@@ -95,33 +97,59 @@ class BareLending(NumpyLending):
         return obs, reward, False, truncated, {}
 
 
-class Theirs:
-    """Stable-Baselines3's PPO with the same network, batches and hyperparameters."""
+def their_ppo() -> BaseAlgorithm:
+    """Stable-Baselines3's PPO with the same networks, batches and hyperparameters."""
+    c = PPOConfig()
+    return PPO(
+        "MlpPolicy",
+        DummyVecEnv([BareLending] * c.num_envs),
+        n_steps=c.rollout,
+        batch_size=c.minibatch,
+        n_epochs=c.epochs,
+        learning_rate=c.learning_rate,
+        gamma=c.gamma,
+        gae_lambda=c.gae_lambda,
+        clip_range=c.clip,
+        clip_range_vf=c.clip,
+        ent_coef=c.entropy,
+        vf_coef=c.value,
+        max_grad_norm=c.max_grad_norm,
+        policy_kwargs={
+            "activation_fn": torch.nn.Tanh,
+            "net_arch": {"pi": list(c.hidden), "vf": list(c.hidden)},
+        },
+        seed=0,
+        device="cpu",
+    )
 
-    def __init__(self, threads: int):
-        c, self.threads = PPOConfig(), threads
-        self.model = PPO(
-            "MlpPolicy",
-            DummyVecEnv([BareLending] * c.num_envs),
-            n_steps=c.rollout,
-            batch_size=c.minibatch,
-            n_epochs=c.epochs,
-            learning_rate=c.learning_rate,
-            gamma=c.gamma,
-            gae_lambda=c.gae_lambda,
-            clip_range=c.clip,
-            clip_range_vf=c.clip,
-            ent_coef=c.entropy,
-            vf_coef=c.value,
-            max_grad_norm=c.max_grad_norm,
-            policy_kwargs={
-                "activation_fn": torch.nn.Tanh,
-                "net_arch": {"pi": list(c.hidden), "vf": list(c.hidden)},
-            },
-            seed=0,
-            device="cpu",
-        )
-        self.batch = c.batch
+
+def their_dqn() -> BaseAlgorithm:
+    """Stable-Baselines3's DQN with the same network, batches and hyperparameters."""
+    c = DQNConfig()
+    return DQN(
+        "MlpPolicy",
+        DummyVecEnv([BareLending] * c.num_envs),
+        train_freq=(c.rollout, "step"),
+        gradient_steps=c.epochs,
+        batch_size=c.minibatch,
+        buffer_size=c.capacity,
+        learning_starts=0,
+        learning_rate=c.learning_rate,
+        gamma=c.gamma,
+        target_update_interval=c.target_every * c.batch,
+        exploration_fraction=c.epsilon_fraction,
+        exploration_final_eps=c.epsilon_end,
+        policy_kwargs={"activation_fn": torch.nn.Tanh, "net_arch": list(c.hidden)},
+        seed=0,
+        device="cpu",
+    )
+
+
+class Theirs:
+    """A model of Stable-Baselines3."""
+
+    def __init__(self, make: Callable[[], BaseAlgorithm], batch: int, threads: int):
+        self.model, self.batch, self.threads = make(), batch, threads
 
     def run(self, updates: int) -> int:
         torch.set_num_threads(self.threads)
@@ -159,12 +187,20 @@ def main(size: Size) -> None:
         full = ours("ppo-bisimulator")
         contestants = {
             "ppo": ours("ppo"),
+            "dqn": ours("dqn"),
             "ppo-bisimulator-reward": ours("ppo-bisimulator-reward"),
             "ppo-bisimulator, without improving omega": full,
             **{name: ours(name) for name in BASELINES},
             "ppo, 100 groups": ours("ppo", groups=100),
             "ppo-bisimulator-reward, 100 groups": ours("ppo-bisimulator-reward", groups=100),
-            **{f"Stable-Baselines3, torch threads: {n}": Theirs(n) for n in threads},
+            **{
+                f"Stable-Baselines3 {name}, torch threads: {n}": Theirs(make, batch, n)
+                for name, make, batch in (
+                    ("PPO", their_ppo, PPOConfig().batch),
+                    ("DQN", their_dqn, DQNConfig().batch),
+                )
+                for n in threads
+            },
         }
         found = rates(contestants, size)
         curve = Curve(contestants["ppo"], size).share(3 * size.rounds)
@@ -178,7 +214,10 @@ def main(size: Size) -> None:
     print(f"{'one improvement of omega':44}{adapt:10.2f} s{max(adapt_first - adapt, 0):10.1f} s")
 
     rate = {name: speed for name, (speed, _) in found.items()}
-    best = max(speed for name, speed in rate.items() if name.startswith("Stable"))
+    best = {
+        kind: max(speed for name, speed in rate.items() if name.startswith(f"Stable-Baselines3 {kind}"))
+        for kind in ("PPO", "DQN")
+    }
     updates, calls = full.solver.updates, full.solver.method.adapt_at(full.solver.updates)
     steps = updates * full.solver.config.batch * size.seeds
     plain = steps / rate["ppo"]
@@ -186,7 +225,8 @@ def main(size: Size) -> None:
     reward = "ppo-bisimulator-reward"
     print(f"\n{'ratio':60}{'here':>8}{'wanted':>9}")
     for name, ratio, wanted in (
-        ("steps/s: ppo / Stable-Baselines3 (the faster)", rate["ppo"] / best, ">= 50"),
+        ("steps/s: ppo / Stable-Baselines3 (the faster)", rate["ppo"] / best["PPO"], ">= 50"),
+        ("steps/s: dqn / Stable-Baselines3 (the faster)", rate["dqn"] / best["DQN"], ">= 40"),
         ("time: ppo-bisimulator-reward / ppo", rate["ppo"] / rate[reward], "<= 1.6"),
         *((f"time: {name} / ppo", rate["ppo"] / rate[name], wanted) for name, wanted in BASELINES.items()),
         (f"time: ppo-bisimulator ({len(calls)} x omega) / ppo, whole training", whole / plain, "<= 4"),

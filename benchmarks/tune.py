@@ -47,6 +47,10 @@ GRIDS = {
         {"epsilon": (0.2, 0.35), "eta": (0.03,), "max_lambda": (100.0,)},
     ],
     "r-ppo": [{"zeta": (0.5, 2.0, 8.0)}],
+    "max-min-ppo": [{"eta": (1.0, 10.0, 100.0)}],
+    "ggf-ppo": [{"ratio": (2.0, 10.0)}],
+    "foc-ppo": [{"max_nu": (2.0, 0.5)}],
+    "f-ppo-l": [{"beta_wider": (1.12,), "beta_closer": (0.0, 1.0)}],
 }
 
 

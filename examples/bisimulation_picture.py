@@ -22,7 +22,8 @@ from scipy.linalg import block_diag
 import bisimulator
 from bisimulator import exact
 from bisimulator.exact.certificate import CertificateEntry, certify_table
-from bisimulator.exact.chain import person_chain, visit_matrix
+from bisimulator.exact.chain import person_chain
+from bisimulator.exact.visits import visit_matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,7 @@ from bisimulator.adapters import BisimulatorVectorRewardWrapper
 
 @dataclasses.dataclass
 class Args:
-    env_id: str = "bisimulator:bisimulator/Lending-v0"
+    env_id: str = "bisimulator:bisimulator/LendingLife-v0"  # an episode is one person's life
     seed: int = 1
     total_timesteps: int = 400_000
     learning_rate: float = 5e-5  # annealed to 0
@@ -31,7 +31,7 @@ class Args:
     num_steps: int = 64  # of each environment per update
     minibatches: int = 8
     update_epochs: int = 5
-    gamma: float = 0.99
+    gamma: float = 1.0  # lives are short
     gae_lambda: float = 0.95
     clip_coef: float = 0.2
     ent_coef: float = 0.01
@@ -69,7 +69,8 @@ def main(args: Args) -> Agent:
     minibatch_size = batch_size // args.minibatches
     updates = args.total_timesteps // batch_size
 
-    envs = gymnasium.make_vec(args.env_id, args.num_envs, "vector_entry_point")
+    # "SameStep": no steps in between that only reset
+    envs = gymnasium.make_vec(args.env_id, args.num_envs, "vector_entry_point", autoreset_mode="SameStep")
     if not args.plain:
         envs = BisimulatorVectorRewardWrapper(envs, seed=args.seed)  # bisimulator: first line
     inputs = int(np.prod(envs.single_observation_space.shape))
@@ -97,7 +98,7 @@ def main(args: Args) -> Agent:
             next_obs, next_done = torch.tensor(observation), torch.tensor(terminated | truncated).float()
 
         if not args.plain:
-            envs.corrector.learn()  # bisimulator: second line
+            envs.learn()  # bisimulator: second line
 
         with torch.no_grad():
             advantages, last = torch.zeros_like(rewards), torch.zeros(args.num_envs)

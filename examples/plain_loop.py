@@ -1,4 +1,4 @@
-"""The Bisimulator in a training loop without any learning library: a table of values, and two more lines (marked).
+"""The Bisimulator in a training loop without any learning library: Q-learning in a table, and two more lines (marked).
 
 python examples/plain_loop.py [--steps 2000] [--plain]
 """
@@ -15,23 +15,30 @@ from bisimulator.adapters import BisimulatorVectorRewardWrapper
 
 
 def learn(steps: int, plain: bool, num_envs: int = 64, seed: int = 0) -> np.ndarray:
-    """Estimate the value of each action (2) for each group (2) and score (7), by trial and error."""
+    """Estimate the value of each action (2) for each group (2) and score (7) over a person's life."""
     rng, values = np.random.default_rng(seed), np.zeros((2, 7, 2))
-    envs = gymnasium.make_vec("bisimulator:bisimulator/Lending-v0", num_envs, "vector_entry_point")
+    lives = "bisimulator:bisimulator/LendingLife-v0"
+    envs = gymnasium.make_vec(lives, num_envs, "vector_entry_point", autoreset_mode="SameStep")
     if not plain:
-        envs = BisimulatorVectorRewardWrapper(envs, alpha=1.5, floor=0.3)  # bisimulator: first line
+        envs = BisimulatorVectorRewardWrapper(envs, alpha=1.5)  # bisimulator: first line
     obs, _ = envs.reset(seed=seed)
     for step in range(steps):
-        group, score = obs[:, 1:3].argmax(1), np.rint(6 * obs[:, 0]).astype(int)
+        group, score = seen(obs)
         actions = values[group, score].argmax(1)
         explore = rng.random(num_envs) < 0.1
         actions[explore] = rng.integers(2, size=explore.sum())
-        obs, rewards, _, _, _ = envs.step(actions)
-        for g, s, a, reward in zip(group, score, actions, rewards, strict=True):
-            values[g, s, a] += 0.02 * (reward - values[g, s, a])
+        obs, rewards, terminated, _, _ = envs.step(actions)
+        targets = rewards + ~terminated * values[seen(obs)].max(1)  # a life is short: nothing is discounted
+        for g, s, a, target in zip(group, score, actions, targets, strict=True):
+            values[g, s, a] += 0.02 * (target - values[g, s, a])
         if not plain and step % 8 == 7:
-            envs.corrector.learn()  # bisimulator: second line
+            envs.learn()  # bisimulator: second line
     return values
+
+
+def seen(obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The group and the score of each person."""
+    return obs[:, 1:3].argmax(1), np.rint(6 * obs[:, 0]).astype(int)
 
 
 def main(steps: int = 2000, plain: bool = False, **params: int) -> None:

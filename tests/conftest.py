@@ -2,15 +2,22 @@
 programs are compiled quickly.
 """
 
+import gc
+import os
+
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bisimulator.jobs.run import use_compilation_cache
+from bisimulator.jobs import run
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Compiling is most of the tests' time. The numbers mean the same; how fast they come is for benchmarks/ to say.
 jax.config.update("jax_disable_most_optimizations", True)
+
+# Traced programs are many small objects that stay; looking for garbage among them again and again takes a tenth of the
+# tests' time.
+gc.set_threshold(50_000, 20, 50)
 
 # deadline None: the first example compiles. Derandomised: a failure here is a failure everywhere.
 settings.register_profile(
@@ -21,11 +28,14 @@ settings.load_profile("deterministic")
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
-    """Compiled programs are kept for all tests of a worker, apart from the user's."""
+    """Compiled programs are kept for all tests of all workers, apart from the user's."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BISIMULATOR_CACHE", str(tmp_path_factory.mktemp("cache")))
-        use_compilation_cache()
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+        patch.setenv("BISIMULATOR_CACHE", str(folder / "cache"))
+        patch.setattr(run, "_SECONDS_WORTH_CACHING", 0.05)
+        run.use_compilation_cache()
         yield
 
 

@@ -6,16 +6,18 @@ is one group and one person; an observation is (signal, 1), where 1 is the one-h
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from bisimulator.core import Env, Scenario, Snapshot, Step
+from bisimulator.core import Box, Env, Scenario, Snapshot, Step
 from bisimulator.solvers.solver import TrainingState
 
-CONSTANT, OBSERVATION, ACTION, MATCHING, TWO_STEP, TERMINATED, TRUNCATED = range(7)
+CONSTANT, OBSERVATION, ACTION, MATCHING, TWO_STEP, TERMINATED, TRUNCATED, TURNS = range(8)
 
 
 class Params(eqx.Module):
@@ -43,7 +45,9 @@ def make_params(*, probe: int = CONSTANT, omega: float = 1.0, horizon: int = 2) 
 def reset(key: Key[Array, ""], params: Params) -> State:
     signed = (params.probe == OBSERVATION) | (params.probe == MATCHING)
     side = jnp.where(jax.random.bernoulli(key), 1.0, -1.0)
-    return State(jnp.where(signed, side, 0.0), jnp.int32(0))
+    anybody = jax.random.randint(jax.random.fold_in(key, 1), (), -1, 2).astype(jnp.float32)
+    signal = jnp.where(params.probe == TURNS, anybody, jnp.where(signed, side, 0.0))
+    return State(signal, jnp.int32(0))
 
 
 def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Params) -> tuple[State, Step]:
@@ -52,16 +56,20 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
     CONSTANT: 1. OBSERVATION: the signal, -1 or 1. ACTION: 1 for action 1 and -1 for action 0. MATCHING: 1 if the action
     is 1 exactly when the signal is positive, else -1. All of these terminate after one step. TWO_STEP: the first action
     sets the signal to -1 or 1, and the second step pays the signal whatever the action. TERMINATED and TRUNCATED: 1 per
-    step, and every step terminates or truncates the episode.
+    step, and every step terminates or truncates the episode. TURNS: people take turns, one step each. It pays the
+    signal; a person without one (0) gets -1 or 1 by the action and keeps it, but the next observation is of somebody
+    else, who has none.
     """
     sign = 2.0 * action - 1.0
     fits = jnp.where((state.signal > 0) == (action == 1), 1.0, -1.0)
     rewards = jnp.stack(
-        [jnp.float32(1), state.signal, sign, fits, state.signal, jnp.float32(1), jnp.float32(1)]
+        [jnp.float32(1), state.signal, sign, fits, state.signal, jnp.float32(1), jnp.float32(1), state.signal]
     )
-    two_step, t = params.probe == TWO_STEP, state.t + 1
-    after = State(jnp.where(two_step & (state.t == 0), sign, state.signal), t)
-    truncated = params.probe == TRUNCATED
+    two_step, turns, t = params.probe == TWO_STEP, params.probe == TURNS, state.t + 1
+    decides = (two_step & (state.t == 0)) | (turns & (state.signal == 0))
+    myself = State(jnp.where(decides, sign, state.signal), t)
+    after = State(jnp.where(turns, 0.0, myself.signal), t)
+    truncated = (params.probe == TRUNCATED) | turns
     terminated = ~truncated & (~two_step | (t >= 2))
     obs = observe(after, params)
     return after, Step(
@@ -72,7 +80,7 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
         group=jnp.int32(0),
         qualified=action == 1,
         cost=jnp.float32(0),
-        next_self_obs=obs,
+        next_self_obs=observe(myself, params),
     )
 
 
@@ -97,6 +105,22 @@ PROBES = Scenario(
 )
 
 
+def aim(key: Key[Array, ""], state: State, action: Float[Array, "2"], params: Params) -> tuple[State, Step]:
+    """Real actions: the closer to half the signal and to minus half of it, the better."""
+    error = jnp.clip(action, -1, 1) - state.signal * jnp.array([0.5, -0.5])
+    after, out = step(key, state, jnp.int32(0), params)
+    return after, eqx.tree_at(lambda out: out.reward, out, -(error**2).sum())
+
+
+AIMING = dataclasses.replace(
+    PROBES,
+    step=aim,
+    discrete=False,
+    action_space=lambda params: Box(-1.0, 1.0, (2,)),
+    accepts=lambda action: jnp.zeros(action.shape[:-1], bool),
+)
+
+
 def probe(which: int, **params: float) -> Env:
     return Env("probe", PROBES, make_params(probe=which, **params))
 
@@ -117,7 +141,14 @@ def values(which: int, gamma: float) -> dict[float, float]:
         TWO_STEP: {0.0: gamma, 1.0: 1.0},
         TERMINATED: {0.0: 1.0},
         TRUNCATED: {0.0: 1 / (1 - gamma)},
+        TURNS: {-1.0: -1.0, 0.0: 0.0, 1.0: 1.0},
     }[which]
+
+
+def values_of_turns(visit_gamma: float) -> dict[float, tuple[float, float]]:
+    """signal -> the values of both actions in TURNS if the value that follows is the same person's."""
+    kept = 1 / (1 - visit_gamma)
+    return {-1.0: (-kept, -kept), 0.0: (-visit_gamma * kept, visit_gamma * kept), 1.0: (kept, kept)}
 
 
 def best_actions(which: int) -> dict[float, int]:

@@ -1,12 +1,18 @@
-"""Trainings that take about a second, and what must hold after each of them."""
+"""Trainings that take about a second, and what must hold after each of them.
+
+Most of a small training is compiling it, so tests that need any finished job use `JOB`, which is compiled once.
+"""
 
 import dataclasses
+import inspect
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+import bisimulator
 from bisimulator import registry
+from bisimulator.core import Discrete
 from bisimulator.solvers import trainer
 from tests.probes import all_seeds
 
@@ -25,6 +31,47 @@ TINY = {
     "psi_minibatch": 8,
     "dynamics_at": (0.5,),
 }
+
+SETTINGS = {"population": 12, "horizon": 20}
+SET = ["--set", *(f"{name}={value}" for name, value in SETTINGS.items())]
+FEW = ["--seeds", "2", "--episodes", "2", *SET]
+METHOD, METHOD_OPTIONS = "ppo-bisimulator-reward", {"alpha": 2.0, "hidden": (4,), "psi_hidden": (4,)}
+SOLVER_OPTIONS = {
+    "num_envs": 2,
+    "rollout": 4,
+    "minibatch": 8,
+    "epochs": 1,
+    "hidden": (4,),
+    "learning_rate": 1e-2,
+}
+JOB = {"seeds": 2, "steps": 80, "episodes": 2, "curve_every": 24, "curve_episodes": 2}
+
+
+def make_small(name, population=POPULATION, horizon=HORIZON, **settings):
+    """An environment with few people, if their number can be chosen."""
+    return bisimulator.make(name, horizon=horizon, **few_people(name, population), **settings)
+
+
+def few_people(name, population=POPULATION):
+    """The setting of an environment's number of people, if it can be chosen."""
+    known = inspect.signature(registry.lookup("environment", name).make_params).parameters
+    return {"population": population} if "population" in known else {}
+
+
+def some_actions(env, *leading):
+    """Actions of an environment: reject, treat nobody, or allocate evenly."""
+    discrete = isinstance(env.action_space, Discrete)
+    return jnp.zeros((*leading, *env.action_space.shape), jnp.int32 if discrete else jnp.float32)
+
+
+def on_command_line(options, prefix=""):
+    """Options as arguments of `bisimulator train`."""
+    values = {name: value if isinstance(value, tuple) else (value,) for name, value in options.items()}
+    return [
+        argument
+        for name, value in values.items()
+        for argument in (f"--{prefix}{name.replace('_', '-')}", *map(str, value))
+    ]
 
 
 def tiny(config):
@@ -59,11 +106,12 @@ def train_and_check(name, env):
     changed = jax.tree.map(lambda a, b: bool((a != b).any()), solver.policy(theta), solver.policy(start))
     assert all(jax.tree.leaves(changed))
     network = solver.policy(jax.tree.map(lambda x: x[0], theta))
-    assert network(jnp.zeros((3, env.observation_size))).shape == (3, env.num_actions)
+    outputs = env.action_space.shape or (env.num_actions,)
+    assert network(jnp.zeros((3, env.observation_size))).shape == (3, *outputs)
     omega = jax.vmap(solver.method.observe_params, in_axes=(0, None), axis_size=2)(method, env.params).omega
     assert omega.shape == (len(SEEDS), *env.params.omega.shape)
     low, high = env.omega_bounds
-    assert low <= float(omega.min()) <= float(omega.max()) <= high
+    assert bool(((low <= omega) & (omega <= high)).all())
     for value in trainer.describe(solver, training).values():
         assert value.shape[0] == len(SEEDS)
     return solver, training, reports[-1]

@@ -24,6 +24,7 @@ from bisimulator.cli import app
 from bisimulator.exact import chain
 from bisimulator.policies import NoConfig
 from bisimulator.report.tables import CSV_COLUMNS
+from tests.matrix import some
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -57,7 +58,14 @@ def relative(pages):
 WITH_PYTHON = sorted({page for page in PAGES if blocks(page, "python")} | set(TUTORIALS) - NO_CODE)
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=relative(WITH_PYTHON))
+# pages whose examples take longest; the README, and the tests of goals, adapters and audits, run the same calls
+LONG = {
+    DOCS / f"{name}.md"
+    for name in ("index", "goals", "sb3", "audit", "report", "methods/ppo", "your-environment", "gymnasium")
+}
+
+
+@pytest.mark.parametrize("page", some(WITH_PYTHON, set(WITH_PYTHON) - LONG), ids=relative(WITH_PYTHON))
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names, executed, printed = {"__name__": "page"}, 0, ""

@@ -1,8 +1,11 @@
 """Files are whole or not there, hold no pickle, and damage is named and set aside."""
 
+import errno
 import json
 import os
+import re
 import warnings
+import zipfile
 
 import jax
 import jax.numpy as jnp
@@ -122,7 +125,7 @@ def test_damaged_json_is_set_aside_as_well(tmp_path):
 
 
 @given(place=st.floats(0, 1, exclude_max=True), value=st.integers(1, 255))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_flipped_byte_anywhere_is_either_harmless_or_set_aside(tmp_path, place, value):
     """Never a wrong number, never another exception: archives carry checksums of their contents."""
     path = tmp_path / "x.npz"
@@ -167,3 +170,36 @@ def test_what_is_written_may_be_read_by_whom_any_new_file_may(tmp_path):
     files.write_bytes(tmp_path / "x", b"")
     (tmp_path / "y").touch()
     assert (tmp_path / "x").stat().st_mode == (tmp_path / "y").stat().st_mode
+
+
+def test_cells_that_a_spreadsheet_would_compute_are_quoted():
+    cells = ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "-1.5", "+3", "-inf", "a=b", -2.5, "", "-"]
+    row = files.csv_text(["=head"], [cells]).split("\n")
+    assert row[0] == "'=head"
+    assert row[1] == "'=1+1,'+x,'-x,'@SUM(A1),'\tx,-1.5,+3,-inf,a=b,-2.5,,'-"
+
+
+def test_an_incomplete_header_of_an_array_is_damage(tmp_path):
+    path = tmp_path / "x.npz"
+    for header in (
+        b"\x93NUMPY\x01\x00\xff\xff{'descr': (",
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'shape': (9",
+    ):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a.npy", header)
+        with pytest.warns(UserWarning, match="is damaged"):
+            assert files.read_or_set_aside(path, files.read_arrays) is None
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO])
+def test_what_cannot_be_read_now_is_no_damage(tmp_path, number):
+    path = tmp_path / "x.npz"
+    files.write_arrays(path, ARRAYS)
+
+    def read(path):
+        raise OSError(number, os.strerror(number), str(path))
+
+    for attempt in (files.read_or_set_aside, files.is_whole):
+        with pytest.raises(OSError, match=re.escape(os.strerror(number))):
+            attempt(path, read)
+    assert path.exists()

@@ -67,9 +67,11 @@ def results(methods: Sequence[str], tables: Path) -> str:
 def _nothing_run(methods: Sequence[str]) -> str:
     if any(registry.lookup("method", name).published for name in methods):
         return NOTHING_RUN
+    applies = registry.lookup("method", methods[0]).applies
+    scenario = next(s for s in registry.names("environment") if applies(registry.lookup("environment", s)))
     return (
         "The paper does not report this method. To run it: "
-        f"`bisimulator compare lending --methods {','.join(methods)}`."
+        f"`bisimulator compare {scenario} --methods {','.join(methods)}`."
     )
 
 
@@ -99,14 +101,15 @@ def _tried(scenario: str, rows: Sequence[Row]) -> Grid:
     settings = [json.loads(row["settings"]) for row in rows]
     names = list(dict.fromkeys(name for tried in settings for name in tried))
     metrics = [name for name in _measured(rows[0]) if any(row[name] for row in rows)]
+    paper = published.row(scenario, registry.lookup("method", rows[0]["method"]).published)
     lines = []
     for tried, row in zip(settings, rows, strict=True):
         values = (f"{tried[name]:g}" if name in tried else "" for name in names)
-        lines.append([*values, *(_number(row, m) for m in metrics), row["passes"]])
-    paper = published.row(scenario, registry.lookup("method", rows[0]["method"]).published)
-    if paper:
-        values = (printed(*paper[m]) if m in paper else "-" for m in metrics)
-        lines.append(["paper", *[""] * (len(names) - 1), *values, ""])
+        lines.append([*values, *(_number(row, m) for m in metrics), *([row["passes"]] if paper else [])])
+    if not paper:
+        return Grid([*names, *map(short_title, metrics)], lines)
+    values = (printed(*paper[m]) if m in paper else "-" for m in metrics)
+    lines.append(["paper", *[""] * (len(names) - 1), *values, ""])
     return Grid([*names, *map(short_title, metrics), "as good as published"], lines)
 
 

@@ -1,4 +1,4 @@
-"""Attributes of a package that are imported on first use, because their modules are slow to import."""
+"""What is imported on first use, because it is slow to import or need not be installed."""
 
 from __future__ import annotations
 
@@ -26,3 +26,12 @@ def lazy(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any]
         return sorted({*vars(sys.modules[package]), *modules})
 
     return __getattr__, __dir__
+
+
+def import_pandas() -> Any:
+    """pandas, which only data frames need."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_frame() needs pandas; install it with: pip install pandas") from None
+    return pandas

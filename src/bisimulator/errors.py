@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Protocol
+import types
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 _SUM_TOLERANCE = 1e-6
+_LARGEST = 1e28  # so that a sum over the longest episode is finite in single precision
+_MAX_SEEDS, _MAX_SEED = 10_000, 2**32 - 1
 
 
 class Interrupted(Exception):
@@ -22,6 +25,24 @@ class JobsFailed(Exception):
 
 class DiskFull(OSError):
     """The disk is full; files written before are complete."""
+
+
+# What is raised where an input is too large for the machine; XLA's error for it is a RuntimeError.
+TOO_LARGE = (MemoryError, OverflowError, RecursionError, RuntimeError)
+
+
+def explain(error: BaseException) -> str:
+    """An error in one sentence, with what to do about it if the machine was too small."""
+    text = " ".join(str(error).split("\n")[0].split()) or type(error).__name__
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply; pass numbers, or lists of them"
+    if isinstance(error, MemoryError) and error.args:
+        return text
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text:
+        return f"there is not enough memory ({text}); use a smaller population or horizon, or fewer groups or seeds"
+    if isinstance(error, OverflowError):
+        return f"a number is too large ({text}); pass a smaller one"
+    return text
 
 
 class HasShape(Protocol):
@@ -47,8 +68,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def check_known(what: str, name: str, known: Iterable[str]) -> None:
     """Raise a ValueError that suggests close names unless `name` is one of `known`."""
     known = list(known)
-    if name not in known:
-        raise ValueError(f"Unknown {what} {name!r}.{did_you_mean(name, known)}")
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"Unknown {what} {shown(name)}.{did_you_mean(name, known)}")
 
 
 def check_keywords(what: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -60,7 +81,12 @@ def check_keywords(what: str, given: Iterable[str], known: Iterable[str]) -> Non
 
 
 def check_array(
-    name: str, value: object, *, ndim: tuple[int, ...], hint: str = "pass numbers"
+    name: str,
+    value: object,
+    *,
+    ndim: tuple[int, ...],
+    hint: str = "pass numbers",
+    kinds: str = "iuf",
 ) -> NDArray[np.float64]:
     """Convert to a finite float array with one of the allowed numbers of dimensions.
 
@@ -69,26 +95,42 @@ def check_array(
         value: what the user passed.
         ndim: the allowed numbers of dimensions.
         hint: how to fix a wrong value.
+        kinds: the allowed kinds of NumPy types: whole numbers and floats, but neither texts nor True and False.
 
     Raises:
-        ValueError: if the value is not numeric, not finite or has another number of dimensions.
+        ValueError: if the value is not numeric, not finite, too large for single precision, or has another number of
+            dimensions.
     """
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numeric, got {value!r}; {hint}") from None
+        array = np.asarray(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        raise ValueError(f"{name} must be numeric, got {shown(value)}; {hint}") from None
+    if array.size and array.dtype.kind not in kinds:
+        raise ValueError(f"{name} must be numeric, got {shown(value)}; {hint}")
+    array = array.astype(np.float64)
     if array.ndim not in ndim:
         expected = " or ".join(map(str, ndim))
         raise ValueError(f"{name} must have {expected} dimension(s), got shape {array.shape}; {hint}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {value!r}; remove NaN and infinity")
+        raise ValueError(f"{name} must be finite, got {shown(value)}; remove NaN and infinity")
+    if array.size and abs(array).max() > _LARGEST:
+        raise ValueError(f"{name} must lie in [{-_LARGEST:g}, {_LARGEST:g}], got {shown(value)}; rescale it")
     return array
+
+
+def shown(value: object) -> str:
+    """A value in a message, on one line: its beginning if it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except (ValueError, RecursionError):  # a number with thousands of digits, a list within itself
+        text = f"a value of type {type(value).__name__} that is too long to print"
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def check_distribution(name: str, value: object, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
     """Convert to probabilities that sum to 1 along the last axis."""
     array = check_array(name, value, ndim=ndim, hint="pass probabilities")
-    if array.shape[-1] == 0:
+    if array.size == 0:
         raise ValueError(f"{name} is empty; pass at least one probability")
     if (array < 0).any():
         raise ValueError(f"{name} must not be negative, got {array.min():g}; pass probabilities")
@@ -100,8 +142,8 @@ def check_distribution(name: str, value: object, *, ndim: tuple[int, ...] = (1,)
 
 
 def check_probabilities(name: str, value: object, *, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float64]:
-    """Convert to numbers in [0, 1], which need not sum to 1."""
-    array = check_array(name, value, ndim=ndim, hint="pass probabilities")
+    """Convert to numbers in [0, 1], which need not sum to 1; True and False are 1 and 0."""
+    array = check_array(name, value, ndim=ndim, hint="pass probabilities", kinds="biuf")
     if array.size == 0:
         raise ValueError(f"{name} is empty; pass at least one probability")
     if (array < 0).any() or (array > 1).any():
@@ -113,12 +155,38 @@ def check_probabilities(name: str, value: object, *, ndim: tuple[int, ...] = (1,
 def check_int(name: str, value: object, *, min: int, max: int | None = None) -> int:
     """Convert to an int within [min, max]; NumPy integers are fine, 3.0 and True are not."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise ValueError(f"{name} must be a whole number, got {value!r}; pass an int")
+        raise ValueError(f"{name} must be a whole number, got {shown(value)}; pass an int")
     if value < min:
-        raise ValueError(f"{name} must be at least {min}, got {value}; pass {min} or more")
+        raise ValueError(f"{name} must be at least {min}, got {shown(int(value))}; pass {min} or more")
     if max is not None and value > max:
-        raise ValueError(f"{name} must be at most {max}, got {value}; pass {max} or less")
+        raise ValueError(f"{name} must be at most {max}, got {shown(int(value))}; pass {max} or less")
     return int(value)
+
+
+def check_seeds(seeds: object, *, min: int = 1) -> tuple[int, ...]:
+    """The seeds, from how many there are or which ones; each once, and at least `min` of them."""
+    if isinstance(seeds, np.ndarray) and seeds.ndim == 1:
+        seeds = seeds.tolist()
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        return tuple(range(check_int("seeds", seeds, min=min, max=_MAX_SEEDS)))
+    if not isinstance(seeds, Sequence):
+        raise ValueError(f"seeds must be a number or a list, got {shown(seeds)}; pass [0, 1, 2] or 3")
+    given = tuple(seeds[: _MAX_SEEDS + 1])  # a range may be too long for the memory
+    if not min <= len(given) <= _MAX_SEEDS:
+        few = f"{len(given)} of them" if len(given) < min else "more"
+        raise ValueError(f"seeds must be {min} to {_MAX_SEEDS}, got {few}; pass [0, 1, 2] or 3")
+    checked = tuple(check_int("a seed", seed, min=0, max=_MAX_SEED) for seed in given)
+    if len(set(checked)) < len(checked):
+        twice = next(seed for seed in checked if checked.count(seed) > 1)
+        raise ValueError(f"seeds must differ, got {twice} twice; use more episodes instead")
+    return checked
+
+
+def check_bool(name: str, value: object) -> bool:
+    """True or False, and nothing that only behaves like it."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be true or false, got {value!r}; pass {name}=True")
+    return bool(value)
 
 
 def check_real(name: str, value: object, *, min: float = -np.inf, max: float = np.inf) -> float:
@@ -135,3 +203,38 @@ def check_shape(name: str, array: HasShape, expected: tuple[int, ...], meaning: 
         raise ValueError(
             f"{name} must have shape {expected} ({meaning}), got {array.shape}; pass one value per entry"
         )
+
+
+def check_options(config: object, signed: Collection[str] = ()) -> None:
+    """Check every field of a configuration against its annotation. Only `signed` numbers may be negative.
+
+    Raises:
+        ValueError: if a value is of another type, not finite or negative.
+    """
+    for name, kind in get_type_hints(type(config)).items():
+        if name in signed:
+            check_real(name, getattr(config, name))
+        else:
+            _check_option(name, getattr(config, name), kind)
+
+
+def _check_option(name: str, value: Any, kind: Any) -> None:
+    inner = get_args(kind)
+    if kind is bool:
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    elif kind is int:
+        check_int(name, value, min=0)
+    elif kind is float:
+        check_real(name, value, min=0)
+    elif get_origin(kind) is Literal:
+        check_known(name, value, inner)
+    elif get_origin(kind) is tuple:
+        if not isinstance(value, tuple):
+            raise ValueError(
+                f"{name} must be a tuple, got {shown(value)}; pass it in brackets, such as (64,)"
+            )
+        for entry in value:
+            _check_option(name, entry, inner[0])
+    elif get_origin(kind) in (Union, types.UnionType) and value is not None:
+        _check_option(name, value, inner[0])

@@ -10,7 +10,6 @@ import os
 import secrets
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,18 +20,6 @@ import numpy as np
 
 from bisimulator.errors import DiskFull
 
-# all that reading a damaged npz or json file has been seen to raise
-_DAMAGE = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    OSError,
-    EOFError,
-    RuntimeError,
-    zlib.error,
-    zipfile.BadZipFile,
-)
 TEMPORARY = ".unfinished-"  # how the names of unfinished files begin
 ASIDE = ".damaged"  # what is added to the name of a file that is set aside
 
@@ -87,9 +74,19 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerow(map(_cell, columns))
+    writer.writerows(map(_cell, row) for row in rows)
     return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    """Text that a spreadsheet would take for a formula is quoted; numbers stay numbers."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        try:
+            float(value)
+        except ValueError:
+            return f"'{value}"
+    return value
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
@@ -99,8 +96,13 @@ def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def read_arrays(path: Path, only: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    # from memory: np.load leaves a damaged file open
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+    content = io.BytesIO(path.read_bytes())  # from memory: np.load leaves a damaged file open
+    with zipfile.ZipFile(content) as archive:
+        damaged = archive.testzip()  # first, because a damaged header may ask for any amount of memory
+    if damaged is not None:
+        raise zipfile.BadZipFile(f"{damaged} does not match its checksum")
+    content.seek(0)
+    with np.load(content, allow_pickle=False) as stored:
         return {name: stored[name] for name in only or stored.files}
 
 
@@ -148,7 +150,8 @@ def read_or_set_aside(path: Path, read: Any) -> Any:
         return None
     try:
         return read(path)
-    except _DAMAGE as error:
+    except Exception as error:
+        _raise_unless_damage(error)
         aside = path.with_name(f"{path.name}{ASIDE}")
         with suppress(FileNotFoundError):  # another process was faster
             os.replace(path, aside)
@@ -164,6 +167,13 @@ def is_whole(path: Path, read: Any) -> bool:
         read(path)
     except FileNotFoundError:
         return True
-    except _DAMAGE:
+    except Exception as error:
+        _raise_unless_damage(error)
         return False
     return True
+
+
+def _raise_unless_damage(error: Exception) -> None:
+    """What the operating system refused, or memory that ran out, says nothing about the content of a file."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
+        raise error

@@ -7,7 +7,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 
 from bisimulator.adapters import WithGroups
-from bisimulator.adapters.group_info import AdjustableEnv, env_attribute, groups_of
+from bisimulator.adapters._decisions import read_vector_info
+from bisimulator.adapters.group_info import AdjustableEnv, env_attribute
 from tests.adapters.applicants import Applicants
 
 
@@ -34,6 +35,7 @@ def with_groups():
         num_groups=2,
         next_self=lambda before, action, after, info: before + action,
         qualified=lambda before, action, after, info: info["own"] == 2,
+        accepted=lambda before, action, after, info: (action == 1, before[0] > 1),
     )
 
 
@@ -47,8 +49,8 @@ def test_info_is_about_the_person_decided_on():
         obs, _, _, truncated, info = env.step(action)
         assert info["group"] == int(before[0]) % 2
         np.testing.assert_array_equal(info["next_self_observation"], before + action)
-        seen.append(info["qualified"])
-    assert seen == [False, True, False]
+        seen.append((info["qualified"], *info["accepted"]))
+    assert seen == [(False, False, False), (True, True, False), (False, True, True)]
     assert truncated
     assert info["own"] == 3
 
@@ -78,7 +80,7 @@ def test_groups_of_vector_environments(mode):
         [with_groups, lambda: gymnasium.wrappers.TimeLimit(with_groups(), 2)], autoreset_mode=mode
     )
     envs.reset(seed=0)
-    groups = np.array([groups_of(envs.step(np.ones(2, int))[4], 2) for _ in range(6)]).T.tolist()
+    groups = np.array([read_vector_info(envs.step(np.ones(2, int))[4], 2).group for _ in range(6)]).T.tolist()
     if mode is AutoresetMode.NEXT_STEP:
         assert groups == [[0, 1, 0, -1, 0, 1], [0, 1, -1, 0, 1, -1]]
     else:

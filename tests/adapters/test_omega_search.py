@@ -32,6 +32,7 @@ def fitted(env):
     return corrector
 
 
+@pytest.mark.long
 def test_the_groups_scores_become_alike():
     """The scores understate two groups by 1 and 2; parameters that add just that make the groups look alike."""
     env = Applicants(people=1000, horizon=800)

@@ -10,8 +10,10 @@ from bisimulator.adapters import (
     BisimulatorRewardWrapper,
     BisimulatorVectorRewardWrapper,
     Corrector,
+    GoalCorrector,
     WithGroups,
 )
+from bisimulator.adapters._decisions import read_vector_info
 from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
 from tests.adapters.applicants import Applicants
 
@@ -128,3 +130,56 @@ def test_environments_without_groups_or_with_continuous_actions():
     pendulum = WithGroups(gymnasium.make("Pendulum-v1"), group=lambda obs: 0, num_groups=2)
     with pytest.raises(ValueError, match="continuous decisions are never the same"):
         BisimulatorRewardWrapper(pendulum)
+
+
+def test_a_goal_alone():
+    """The wrapper pays what the goal pays, and measures every decision."""
+    env, same = (
+        BisimulatorRewardWrapper(Applicants(), goal="approval-gap=0"),
+        GoalCorrector("approval-gap=0", 3),
+    )
+    env.reset(seed=0)
+    for t in range(60):
+        action = int(t % 3 == 0)
+        _, reward, _, _, info = env.step(action)
+        decision = ([info["original_reward"]], [info["group"]], [action])
+        assert reward == pytest.approx(info["original_reward"] + same.correction(*decision)[0], abs=1e-5)
+        same.record(*decision)
+        if t % 20 == 19:
+            assert env.learn()
+            same.learn()
+    assert abs(same.correction(*decision)).max() > 0
+    assert env.goal_corrector.recorded == 60
+    with pytest.raises(ValueError, match=r"no learned correction; call learn\(\) of the wrapper"):
+        env.corrector.learn()
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_a_goal_in_vector_environments(mode):
+    inner = BisimulatorVectorEnv("lending", 3, population=9, horizon=7, autoreset_mode=mode)
+    envs = BisimulatorVectorRewardWrapper(inner, goal="min-recall=1")
+    envs.reset(seed=0)
+    qualified = accepted = 0
+    for _ in range(20):
+        actions = envs.action_space.sample()
+        _, rewards, terminated, truncated, info = envs.step(actions)
+        said = read_vector_info(info, 3)
+        qualified += (said.qualified * (said.group == 0)).sum()
+        accepted += (said.qualified * said.accepted * (said.group == 0)).sum()
+        assert (rewards == info["original_reward"])[~info["_original_reward"]].all()
+        if mode is AutoresetMode.DISABLED and truncated.any():
+            envs.reset(options={"reset_mask": terminated | truncated})
+    assert envs.learn()
+    assert envs.goal_corrector.describe()["recall_0"] == pytest.approx(accepted / qualified)
+
+
+def test_both_corrections_and_shared_ones():
+    both = BisimulatorRewardWrapper(Applicants(), goal="approval-gap=0", **OPTIONS)
+    assert both.corrector.config.gauge == "centred"
+    other = BisimulatorRewardWrapper(Applicants(), both.corrector, goal=both.goal_corrector)
+    for env in (both, other):
+        env.reset(seed=0)
+        env.step(1)
+    assert both.corrector.recorded == both.goal_corrector.recorded == 2
+    with pytest.raises(ValueError, match="this wrapper has no goal"):
+        _ = BisimulatorRewardWrapper(Applicants(), **OPTIONS).goal_corrector

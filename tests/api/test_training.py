@@ -10,19 +10,21 @@ import pytest
 import bisimulator
 from bisimulator import registry
 from bisimulator.errors import JobsFailed
+from bisimulator.evaluation import exact_evaluation
 from bisimulator.jobs import executors
 from bisimulator.jobs.spec import make_spec
 from bisimulator.metrics.ratios import RECALL
+from tests.small import FEW, JOB, METHOD, METHOD_OPTIONS, SETTINGS, SOLVER_OPTIONS
 
-ENV = bisimulator.make("lending", population=10, horizon=20)
-TINY = {"num_envs": 2, "rollout": 4, "minibatch": 8, "epochs": 1, "hidden": (4,)}
+ENV = bisimulator.make("lending", **SETTINGS)
 SMALL = {"seeds": 2, "episodes": 2, "progress": False}
+TINY = {**METHOD_OPTIONS, "solver": SOLVER_OPTIONS, **JOB, "progress": False}
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
-    return bisimulator.train(ENV, "ppo", steps=32, solver=TINY, curve_every=16, out=str(out), **SMALL)
+    return bisimulator.train(ENV, METHOD, **TINY, out=str(out))
 
 
 def test_the_summary_has_the_names_of_evaluate(result):
@@ -40,10 +42,10 @@ def test_a_policy_evaluates_to_the_results_own_numbers(result):
 
 
 def test_learning_curves_have_metrics_and_the_solvers_diagnostics(result):
-    assert result.curves.steps.tolist() == [16, 32]
+    assert result.curves.steps.tolist() == [24, 48, 72, 80]
     for name in ("approx_kl", "clip_fraction", "entropy", "value_loss", "explained_variance"):
-        assert result.curves.values[f"solver/{name}"].shape == (2, 2)
-    assert result.curves.values["recall_gap"].shape == (2, 2)
+        assert result.curves.values[f"solver/{name}"].shape == (4, 2)
+    assert result.curves.values["recall_gap"].shape == (4, 2)
 
 
 def test_frames_figures_and_text(result):
@@ -77,10 +79,10 @@ def test_saved_results_come_back(result, tmp_path):
 
 
 def test_a_second_call_with_the_same_folder_trains_nothing(result, tmp_path, monkeypatch):
-    options = {"steps": 32, "solver": TINY, "out": tmp_path, **SMALL}
-    first = bisimulator.train(ENV, "ppo", **options)
+    options = {**TINY, "out": tmp_path}
+    first = bisimulator.train(ENV, METHOD, **options)
     monkeypatch.setattr(executors, "run", lambda *a, **k: pytest.fail("trained again"))
-    assert bisimulator.train(ENV, "ppo", **options).summary == first.summary
+    assert bisimulator.train(ENV, METHOD, **options).summary == first.summary
 
 
 def test_nothing_is_written_without_a_folder(tmp_path, monkeypatch):
@@ -128,11 +130,11 @@ def test_a_failed_training_raises(monkeypatch):
 
 
 def test_settings_of_the_environment_are_stored_with_the_job(tmp_path):
-    people = bisimulator.make("lending", population=10, horizon=20, group_probs=np.array([0.25, 0.75]))
+    people = bisimulator.make("lending", **SETTINGS, group_probs=np.array([0.25, 0.75]))
     bisimulator.train(people, "accept-all", out=tmp_path, **SMALL)
     (config,) = tmp_path.rglob("config.json")
     settings = json.loads(config.read_text())["settings"]
-    assert settings == {"population": 10, "horizon": 20, "group_probs": [0.25, 0.75]}
+    assert settings == {**SETTINGS, "group_probs": [0.25, 0.75]}
 
 
 def test_an_environment_with_another_omega_keeps_it():
@@ -157,7 +159,9 @@ def test_compare_labels_variants_and_survives_failures(monkeypatch, tmp_path):
     assert found.failed == {"lending reject-all": "no luck"}
     assert found["accept-all"].summary["recall_g1"][0] == 1
     assert found.to_frame().index.tolist() == list(found)
-    assert isinstance(found.plot(), matplotlib.figure.Figure)
+    figure = found.plot()
+    assert isinstance(figure, matplotlib.figure.Figure)
+    assert "no policy has a higher expected return" in figure.get_supxlabel()
     assert "max-util (every 10)" in repr(found)
     assert "max-util (every 10)" in found._repr_html_()
 
@@ -190,14 +194,11 @@ def test_what_is_registered_works_everywhere(registered):
         "my-recall",
         dataclasses.replace(RECALL, name="my_recall", over_groups={}, overall=lambda o: {}),
     )
-    env = bisimulator.make("my-bank", population=10, horizon=20)
+    env = bisimulator.make("my-bank", **SETTINGS)
     found = bisimulator.train(env, "my-rule", **SMALL)
     assert found.summary["my_recall_g1"] == found.summary["recall_g1"]
     assert make_spec("my-bank", "my-rule").name.startswith("my-bank/my-rule-")
-    assert (
-        app.main(["simulate", "my-bank", "my-rule", "--seeds", "1", "--set", "population=5", "horizon=9"])
-        == 0
-    )
+    assert app.main(["simulate", "my-bank", "my-rule", *FEW]) == 0
     with pytest.raises(ValueError, match="there is already an environment 'my-bank'"):
         bisimulator.register("environment", "my-bank", ENV.scenario)
 
@@ -210,7 +211,7 @@ def test_everything_public_is_in_dir():
 
 def test_training_towards_a_goal_stores_its_multipliers(tmp_path):
     goal = ["min-recall=0.9", "credit-gap=0.5,raise-only"]
-    options = {"steps": 32, "solver": TINY, "curve_every": 16, "out": tmp_path, **SMALL}
+    options = {"solver": SOLVER_OPTIONS, **JOB, "out": tmp_path, "progress": False}
     result = bisimulator.train(ENV, "ppo", goal=goal, control={"eta": 1.0}, **options)
     assert (result.spec.view, result.spec.goal) == ("life", " ".join(goal))
     sizes = {"min-recall": ENV.num_groups, "credit-gap": ENV.num_groups**2}
@@ -219,9 +220,28 @@ def test_training_towards_a_goal_stores_its_multipliers(tmp_path):
         assert multipliers.shape == slacks.shape == (2, size)
         assert np.isfinite(slacks).all()
         assert (multipliers >= 0).all()
+        for curve in (result.curves.values[f"solver/{what}/{name}"] for what in ("multiplier", "violation")):
+            assert curve.shape == (4, 2)
+            assert (curve >= 0).all()
     assert result.learned["multiplier/min-recall"].any()
     assert np.isfinite(result.summary["recall_g2"][0])
     again = bisimulator.train(ENV, "ppo", goal=goal, control={"eta": 1.0}, **options)
     np.testing.assert_array_equal(
         again.learned["multiplier/credit-gap"], result.learned["multiplier/credit-gap"]
     )
+
+
+@pytest.mark.long
+def test_what_became_of_a_goal_is_exact_where_the_policies_have_exact_values(tmp_path):
+    options = {"steps": 32, "solver": SOLVER_OPTIONS, "curve_every": 0, **SMALL}
+    result = bisimulator.train(ENV, "ppo", goal="min-recall=0.9", **options)
+    (outcome,) = result.goal_outcomes
+    assert outcome.measured == "exact"
+    assert [round(e.recall.min(), 9) for e in result.expectations] == [
+        round(exact_evaluation(result.env(seed), result.policy(seed)).recall.min(), 9)
+        for seed in result.seeds
+    ]
+    assert "Reached (exact)" in repr(result)
+    college = bisimulator.make("college", population=5, horizon=6)
+    (outcome,) = bisimulator.train(college, "ppo", goal="min-recall=0.9", **options).goal_outcomes
+    assert outcome.measured == f"simulated, {SMALL['seeds'] * SMALL['episodes']} episodes"

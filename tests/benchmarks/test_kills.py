@@ -10,10 +10,12 @@ COMMAND = (
 SMALL = "--set population=30 horizon=100"
 
 
+# tests/jobs/test_run.py has the quick ones, which stop a job at chosen moments
+@pytest.mark.long
 def test_killed_and_resumed_it_ends_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     command = [*COMMAND.split(), *SMALL.split()]
-    kills.main(command, kills=2, within=0.5, checkpoint_seconds=0.0, seed=3, out=tmp_path / "out")
+    kills.main(command, kills=200, within=0.5, checkpoint_seconds=0.0, seed=3, out=tmp_path / "out")
     assert "the same after" in capsys.readouterr().out
 
 

@@ -16,7 +16,7 @@ def test_w2_of_one_feature_is_the_distance_between_quantile_functions():
     z = np.asarray(jax.scipy.stats.norm.ppf((np.arange(4000) + 0.5) / 4000), np.float64)
     for mean_a, sd_a, mean_b, sd_b in [(0.0, 1.0, 0.5, 0.3), (2.0, 0.1, -1.0, 0.1), (0.0, 1.0, 0.0, 2.0)]:
         sampled = np.sqrt(ot.wasserstein_1d(mean_a + sd_a * z, mean_b + sd_b * z, p=2))
-        closed = w2(jnp.array([mean_a]), jnp.array([sd_a]), jnp.array([mean_b]), jnp.array([sd_b]))
+        closed = jax.jit(w2)(jnp.array([mean_a]), jnp.array([sd_a]), jnp.array([mean_b]), jnp.array([sd_b]))
         assert float(closed) == pytest.approx(float(sampled), rel=1e-3)
 
 
@@ -25,7 +25,7 @@ def test_w2_of_several_features_is_the_distance_between_normal_distributions():
     rng = np.random.default_rng(0)
     mean_a, mean_b = rng.normal(size=(2, 5, 3))
     sd_a, sd_b = rng.uniform(0.1, 2, size=(2, 5, 3))
-    got = w2(*(jnp.asarray(x, jnp.float32) for x in (mean_a, sd_a, mean_b, sd_b)))
+    got = jax.jit(w2)(*(jnp.asarray(x, jnp.float32) for x in (mean_a, sd_a, mean_b, sd_b)))
     expected = [
         ot.gaussian.bures_wasserstein_distance(
             mean_a[i], mean_b[i], np.diag(sd_a[i] ** 2), np.diag(sd_b[i] ** 2)
@@ -56,7 +56,7 @@ def linear_model(change, log_sd, by_action):
 def test_predictions_are_a_change_of_the_observation_with_bounded_standard_deviations():
     psi = linear_model((0.25, -0.5), (0.0, -100.0), (1.0, 0.0))
     obs = jnp.array([[0.5, 1.0], [0.0, 2.0]])
-    mean, sd = predict(psi, obs, jnp.array([0, 1]))
+    mean, sd = jax.jit(predict)(psi, obs, jnp.array([0, 1]))
     np.testing.assert_allclose(mean, [[0.75, 0.5], [1.25, 1.5]])
     np.testing.assert_allclose(sd[:, 0], 1)
     assert 0 < float(sd[0, 1]) < 0.01  # never 0: the likelihood would be infinite
@@ -68,7 +68,7 @@ def test_nll_and_its_gradient_are_those_of_a_normal_density():
     action, weight = rng.integers(0, ACTIONS, 30), rng.integers(0, 3, 30).astype(np.float32)
     change, log_sd, by_action = np.array([0.1, -0.2]), np.array([0.2, -0.7]), np.array([0.5, 0.25])
     psi = linear_model(change, log_sd, by_action)
-    value, gradient = jax.value_and_grad(nll)(
+    value, gradient = jax.jit(jax.value_and_grad(nll))(
         psi, jnp.asarray(obs), jnp.asarray(action), jnp.asarray(next_obs), weight=jnp.asarray(weight)
     )
     error = (next_obs - obs - change - by_action * action[:, None]) / np.exp(log_sd)
@@ -82,9 +82,10 @@ def test_nll_with_a_grid_uses_the_rounded_mean():
     obs, action = jnp.zeros((1, FEATURES)), jnp.zeros(1, jnp.int32)
     psi = linear_model((0.4, 0.4), (0.0, 0.0), (0.0, 0.0))
     observed = jnp.array([[0.5, 0.5]])
-    rounded = nll(psi, obs, action, observed, grid=jnp.array([0.5, 0.0]))
+    compiled = jax.jit(nll)
+    rounded = compiled(psi, obs, action, observed, grid=jnp.array([0.5, 0.0]))
     assert float(rounded) == pytest.approx(0.5 * 0.1**2, abs=1e-7)
-    assert float(nll(psi, obs, action, observed)) == pytest.approx(2 * 0.5 * 0.1**2, abs=1e-7)
+    assert float(compiled(psi, obs, action, observed)) == pytest.approx(2 * 0.5 * 0.1**2, abs=1e-7)
 
 
 def test_fit_recovers_a_known_linear_gaussian_transition():
@@ -96,7 +97,7 @@ def test_fit_recovers_a_known_linear_gaussian_transition():
     noise = rng.normal(size=(size, FEATURES)) * [0.1, 0.2]
     next_obs = np.where(valid[:, None], 0.8 * obs + 0.3 * action[:, None] + noise, 50.0)
     data = [jnp.asarray(obs, jnp.float32), jnp.asarray(action), jnp.asarray(next_obs, jnp.float32)]
-    psi = make_dynamics(jax.random.key(0), FEATURES, ACTIONS, (16,))
+    psi = jax.jit(lambda key: make_dynamics(key, FEATURES, ACTIONS, (16,)))(jax.random.key(0))
     trained = jax.jit(
         lambda psi, *data: fit(
             psi,
@@ -111,7 +112,7 @@ def test_fit_recovers_a_known_linear_gaussian_transition():
     )(psi, *data)
     at = np.array([[-0.5, 0.5], [0.0, 0.0], [0.5, -0.25]], np.float32)
     for a in range(ACTIONS):
-        mean, sd = predict(trained, jnp.asarray(at), jnp.full(3, a))
+        mean, sd = jax.jit(predict)(trained, jnp.asarray(at), jnp.full(3, a))
         np.testing.assert_allclose(mean, 0.8 * at + 0.3 * a, atol=0.05)
         np.testing.assert_allclose(sd, np.tile([0.1, 0.2], (3, 1)), rtol=0.15)
 
@@ -132,7 +133,7 @@ def people(shift):
     return (
         jnp.asarray(np.concatenate(rows), jnp.float32),
         jnp.asarray(np.tile(rng.integers(0, ACTIONS, 40), GROUPS)),
-        jnp.repeat(jnp.arange(GROUPS), 40),
+        jnp.asarray(np.repeat(np.arange(GROUPS), 40)),
     )
 
 
@@ -142,11 +143,16 @@ def blind_model(by_group=(0.0, 0.0), sd_by_group=(0.0, 0.0)):
     weights = np.zeros((size + ACTIONS, 2 * size), np.float32)
     weights[1 : 1 + GROUPS, 0] = by_group
     weights[1 : 1 + GROUPS, size] = sd_by_group
-    return MLP([jnp.asarray(weights)], [jnp.full(2 * size, -2.0).at[:size].set(0.0)])
+    return MLP([jnp.asarray(weights)], [jnp.asarray(np.repeat([0.0, -2.0], size), jnp.float32)])
+
+
+@jax.jit
+def compiled_loss(psi, obs, action, group, valid):
+    return j_dyn(psi, jax.random.key(0), obs, action, group, gamma=0.9, num_groups=GROUPS, valid=valid)
 
 
 def loss(psi, obs, action, group, valid=None):
-    return float(j_dyn(psi, jax.random.key(0), obs, action, group, gamma=0.9, num_groups=GROUPS, valid=valid))
+    return float(compiled_loss(psi, obs, action, group, valid))
 
 
 def test_j_dyn_is_0_for_groups_with_the_same_dynamics():

@@ -8,7 +8,7 @@ import pytest
 
 from bisimulator.bisim.one_plus_one import one_plus_one
 
-DIMENSIONS, BUDGET, SEEDS = 4, 300, 25
+BUDGET, SEEDS = 300, 11
 LOWER, UPPER, STEP = -5.0, 5.0, 0.15
 START = np.array([3.0, -2.0, 4.0, -4.0], np.float32)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bisimulator.bisim import reward
-from bisimulator.bisim.reward import corrected_reward, corrections
+from bisimulator.bisim.reward import corrected_reward, corrections, mean_square_correction
 from bisimulator.policies.networks import make_mlp
 
 gauge_offset, j_rew = eqx.filter_jit(reward.gauge_offset), eqx.filter_jit(reward.j_rew)
@@ -125,6 +125,12 @@ def group_means(phi, batch, offset):
     out = np.asarray(corrections(phi, batch["obs"], offset), np.float64)
     group = np.asarray(batch["group"])
     return np.mean([out[group == g].mean(0) for g in np.unique(group)], 0)
+
+
+def test_the_mean_square_counts_actions_that_were_not_taken(phi, batch):
+    by_hand = (ALPHA * mlp_by_hand(phi, batch["obs"])) ** 2
+    found = mean_square_correction(phi, batch["obs"], ALPHA)
+    np.testing.assert_allclose(found, by_hand.sum(-1).mean(), rtol=1e-5)
 
 
 def offset_of(phi, batch, gauge, kappa=0.25, num_groups=GROUPS):

@@ -10,8 +10,7 @@ import bisimulator
 from bisimulator import registry
 from bisimulator.cli import app as cli
 from bisimulator.cli._settings import parse_settings
-
-SMALL = ["--seeds", "2", "--episodes", "1", "--set", "population=20", "horizon=40"]
+from tests.small import FEW
 
 
 def test_version(capsys):
@@ -31,9 +30,9 @@ def test_list_shows_every_name_with_its_line(capsys, monkeypatch):
 
 def test_simulate_shows_groups_next_to_the_paper(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    assert cli.main(["simulate", "lending", "accept-all", "threshold", *SMALL, "--next-to", "Max-util"]) == 0
+    assert cli.main(["simulate", "lending", "accept-all", "threshold", *FEW, "--next-to", "Max-util"]) == 0
     shown = capsys.readouterr().out
-    assert "population=20, horizon=40), 2 seeds x 1 episodes" in shown
+    assert "population=12, horizon=20), 2 seeds x 2 episodes" in shown
     assert "3670.7±42.4" in shown
     assert "EO" not in shown
     assert "The paper's rows are for the paper's parameters" in shown
@@ -42,7 +41,7 @@ def test_simulate_shows_groups_next_to_the_paper(capsys, monkeypatch):
 
 def test_simulate_shows_all_published_methods_by_default(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    assert cli.main(["simulate", "college", "accept-all", *SMALL]) == 0
+    assert cli.main(["simulate", "college", "accept-all", *FEW]) == 0
     shown = capsys.readouterr().out
     assert "PPO + Bisimulator (Reward only)" in shown
     assert "Classifier" in shown

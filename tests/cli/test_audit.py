@@ -32,34 +32,38 @@ def named(people):
     return [str(people), "--group", "race", "--score", "points", "--repaid", "paid", "--bins", "5"]
 
 
-def test_an_audit_of_one_s_own_people(people, tmp_path, capsys):
-    out = tmp_path / "audit"
-    command = [
-        "audit",
-        "blue=500,others=640",
-        "--population",
-        *named(people),
-        "--up",
-        "100",
-        *QUICK,
-        "--out",
-        str(out),
-    ]
-    assert cli.main(command) == 0
+def test_a_hand_made_file_from_population_to_a_page(tmp_path, capsys):
+    rng = np.random.default_rng(100)
+    rows = ["Gruppe;Punkte;gezahlt"]
+    for i in range(320):
+        points = "" if i % 80 == 0 else int(rng.integers(300, 851))
+        paid = "yes" if rng.random() < 0.7 else "no"
+        rows.append(f"{('Süd', 'Österreich', 'Łódź', '[red]')[i % 4]};{points};{paid}")
+    path, out = tmp_path / "Leute.csv", tmp_path / "audit"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    named = ["--group", "Gruppe", "--score", "Punkte", "--repaid", "gezahlt", "--missing", "drop"]
+    named += ["--score-range", "300", "850", "--bins", "2"]
+    assert cli.main(["population", str(path), *named]) == 0
+    shown = capsys.readouterr().out
+    assert "300-575" in shown
+    assert "4 of 320 rows were dropped" in shown
+    policy = "Süd=640,others=620"
+    assert cli.main(["audit", policy, "--population", str(path), *named, *QUICK, "--out", str(out)]) == 0
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert "Süd from score 640" in page
+    assert all(f"{name} from score 620" in page for name in ("Österreich", "Łódź", "[red]"))
+    assert "316 of Leute.csv" in page
     shown = capsys.readouterr().out
     assert "[red]" in shown
     assert "Who is accepted" in shown
-    assert "Note: A threshold of 500" in shown
+    assert "nobody set it" not in shown.split("What a default costs")[1].split(")")[0]
     assert str(out / "index.html") in shown
-    page = (out / "index.html").read_text(encoding="utf-8")
-    assert "Audit of blue=500,others=640" in page
-    assert "300 of people.csv" in page
     with (out / "groups.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert {row["group"] for row in rows} == {"[red]", "blue"}
+    assert {row["group"] for row in rows} == {"Süd", "Österreich", "Łódź", "[red]"}
     assert all(0 <= float(row["recall"]) <= 1 for row in rows)
     with (out / "over_time.csv").open(encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == 2 * 25
+        assert len(list(csv.DictReader(file))) == 4 * 25
 
 
 def test_people_as_settings_of_every_other_command(people, tmp_path, capsys):
@@ -87,6 +91,22 @@ def test_a_table_on_the_command_line(tmp_path, capsys):
     assert "all are assumed to be equally large" in capsys.readouterr().out
 
 
+def test_past_decisions_and_intersections_on_the_command_line(tmp_path, capsys):
+    path = tmp_path / "past.csv"
+    rows = [
+        f"{race},{sex},{score},{int(score > 400)},{int(score % 3 > 0) if score > 400 else ''}"
+        for race in "ab"
+        for sex in "fm"
+        for score in range(300, 700, 4)
+    ]
+    path.write_text("\n".join(["race,sex,score,approved,paid", *rows]), encoding="utf-8")
+    named = ["--group", "race", "sex", "--repaid", "paid", "--accepted", "approved", "--bins", "2"]
+    assert cli.main(["population", str(path), *named]) == 0
+    shown = capsys.readouterr().out
+    assert "accepted in the past" in shown
+    assert "a & f" in shown
+
+
 WRONG = [
     (["audit", "640"], ["'640' is not the folder of a finished job", "--population people.csv"]),
     (["audit", "640", "--set", "population=3"], ["settings need people"]),
@@ -96,6 +116,8 @@ WRONG = [
         ["audit", "640", "--population", "PEOPLE", "--scenario", "lending"],
         ["--population or --scenario, not both"],
     ),
+    (["audit", "600", "--scenario", "lending", "--gamma", "2"], ["gamma=2 is about people", "accepted="]),
+    (["audit", "900", "--scenario", "lending-us-2003"], ["a score from 300 to below 850, got 900"]),
     (["audit", "3", "--scenario", "college"], ["no exact answer for 'college'"]),
     (["audit", "3", "--scenario", "lendnig"], ["Unknown environment 'lendnig'", "Did you mean 'lending'"]),
     (["population", "PEOPLE", "--repaid", "paid", "--share", "x"], ["columns of records", "name one kind"]),

@@ -5,13 +5,13 @@ import pytest
 from bisimulator.cli import app as cli
 from bisimulator.jobs.store import find_runs
 from bisimulator.report.text import number
+from tests.small import FEW
 
 pytestmark = pytest.mark.usefixtures("wide_terminal")
-TINY = ["--seeds", "2", "--episodes", "2", "--set", "population=12", "horizon=20"]
 
 
 def test_it_prints_the_table_and_one_sentence_with_intervals(tmp_path, capsys):
-    command = ["compare", "lending", "--methods", "accept-all,threshold", *TINY, "--out", str(tmp_path)]
+    command = ["compare", "lending", "--methods", "accept-all,threshold", *FEW, "--out", str(tmp_path)]
     assert cli.main(command) == 0
     text = capsys.readouterr().out
     assert "lending, 2 seeds x 2 episodes" in text

@@ -24,7 +24,7 @@ def without_report():
     """Writing tables, figures and the page takes most of the time and is tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "160")
-        patch.setattr(write, "write_report", lambda results, out: [out / "report.html"])
+        patch.setattr(write, "write_report", lambda results, out, references: [out / "report.html"])
         yield
 
 

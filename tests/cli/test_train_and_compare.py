@@ -12,22 +12,10 @@ from bisimulator.api import _running
 from bisimulator.cli import app as cli
 from bisimulator.jobs import executors
 from bisimulator.solvers import trainer
+from tests.small import FEW, JOB, METHOD, METHOD_OPTIONS, SET, SETTINGS, SOLVER_OPTIONS, on_command_line
 
-SMALL = ["--seeds", "2", "--episodes", "1", "--set", "population=10", "horizon=20"]
-TINY = [
-    "--solver.num-envs",
-    "2",
-    "--solver.rollout",
-    "4",
-    "--solver.minibatch",
-    "8",
-    "--solver.epochs",
-    "1",
-    "--solver.hidden",
-    "4",
-]
-TRAIN = ["train", "lending", "ppo-bisimulator-reward", "--method.alpha", "2", "--method.hidden", "4"]
-STEPS = ["--steps", "80"]
+TRAIN = ["train", "lending", METHOD, *on_command_line(METHOD_OPTIONS, "method.")]
+TINY = [*on_command_line(SOLVER_OPTIONS, "solver."), *on_command_line(JOB)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -40,7 +28,7 @@ def wide_terminal():
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
-    assert cli.main([*TRAIN, *TINY, *STEPS, *SMALL, "--out", str(out)]) == 0
+    assert cli.main([*TRAIN, *TINY, *SET, "--out", str(out)]) == 0
     (folder,) = (out / "lending").iterdir()
     return out, folder
 
@@ -51,14 +39,14 @@ def test_options_arrive_in_the_stored_configuration(trained):
     assert config["config"]["alpha"] == 2
     assert config["config"]["hidden"] == [4]
     assert config["solver"]["num_envs"] == 2
-    assert config["settings"] == {"population": 10, "horizon": 20}
-    assert (config["steps"], config["seeds"], config["episodes"]) == (80, [0, 1], 1)
+    assert config["settings"] == SETTINGS
+    assert (config["steps"], config["seeds"], config["episodes"]) == (80, [0, 1], 2)
 
 
 def test_a_second_start_shows_the_kept_result(trained, capsys, monkeypatch):
     out, folder = trained
     monkeypatch.setattr(trainer, "train", lambda *args, **keywords: pytest.fail("trained again"))
-    assert cli.main([*TRAIN, *TINY, *STEPS, *SMALL, "--out", str(out)]) == 0
+    assert cli.main([*TRAIN, *TINY, *SET, "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "ppo-bisimulator-reward" in shown
     assert "3568" in shown  # the published return of the same method
@@ -68,7 +56,7 @@ def test_a_second_start_shows_the_kept_result(trained, capsys, monkeypatch):
 def test_options_may_come_before_the_names(trained, monkeypatch):
     out, folder = trained
     monkeypatch.setattr(trainer, "train", lambda *args, **keywords: pytest.fail("another job"))
-    arguments = ["train", *TRAIN[3:], *TINY, *STEPS, *SMALL[:4], "--out", str(out), *TRAIN[1:3], *SMALL[4:]]
+    arguments = ["train", *TRAIN[3:], *TINY, "--out", str(out), *TRAIN[1:3], *SET]
     assert cli.main(arguments) == 0
     assert list((out / "lending").iterdir()) == [folder]
 
@@ -78,7 +66,7 @@ def test_ctrl_c_gives_130_and_the_second_start_ends_with_the_same_numbers(
 ):
     _, undisturbed = trained
     monkeypatch.setattr(trainer, "_SECONDS_PER_CHUNK", 0.0)
-    command = [*TRAIN, *TINY, *STEPS, *SMALL, "--out", str(tmp_path)]
+    command = [*TRAIN, *TINY, *SET, "--out", str(tmp_path)]
     run = executors.run
 
     def pressing(spec, out, on_progress, **options):
@@ -136,18 +124,8 @@ def test_help_says_what_a_hyperparameter_means_and_what_it_is_by_default(capsys)
 
 
 def test_a_rule_is_evaluated_and_kept_with_its_options(tmp_path, capsys):
-    small = [
-        "--seeds",
-        "2",
-        "--episodes",
-        "1",
-        "--set",
-        "population=20",
-        "horizon=30",
-        "--out",
-        str(tmp_path),
-    ]
-    assert cli.main(["train", "lending", "max-util", "--method.knows", "seen", *small]) == 0
+    options = ["--method.knows", "seen", *FEW, "--out", str(tmp_path)]
+    assert cli.main(["train", "lending", "max-util", *options]) == 0
     assert "max-util" in capsys.readouterr().out
     (config,) = tmp_path.rglob("config.json")
     assert json.loads(config.read_text())["config"] == {"knows": "seen", "every": 100}
@@ -204,7 +182,7 @@ def test_an_option_that_is_no_number_is_refused(capsys):
 
 
 def test_compare_writes_its_files_and_says_where(tmp_path, capsys):
-    command = ["compare", "lending", "--methods", "accept-all, threshold", *SMALL, "--out", str(tmp_path)]
+    command = ["compare", "lending", "--methods", "accept-all, threshold", *FEW, "--out", str(tmp_path)]
     assert cli.main(command) == 0
     shown = capsys.readouterr().out
     assert "accept-all" in shown
@@ -218,7 +196,7 @@ def test_compare_writes_its_files_and_says_where(tmp_path, capsys):
 
 def test_results_of_two_scenarios_in_one_folder_do_not_overwrite_each_other(tmp_path):
     for scenario in ("lending", "college"):
-        assert cli.main(["compare", scenario, "--methods", "accept-all", *SMALL, "--out", str(tmp_path)]) == 0
+        assert cli.main(["compare", scenario, "--methods", "accept-all", *FEW, "--out", str(tmp_path)]) == 0
     for scenario in ("lending", "college"):
         rows = (tmp_path / scenario / "summary.csv").read_text().splitlines()[1:]
         assert rows
@@ -227,12 +205,12 @@ def test_results_of_two_scenarios_in_one_folder_do_not_overwrite_each_other(tmp_
 
 def test_compare_tries_every_value_of_an_option_and_labels_the_variants(tmp_path, capsys):
     command = ["compare", "lending", "--methods", "max-util,accept-all", "--method.every", "0", "10"]
-    assert cli.main([*command, *SMALL, "--out", str(tmp_path)]) == 0
+    assert cli.main([*command, *FEW, "--out", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     for label in ("max-util (every 0)", "max-util (every 10)", "accept-all"):
         assert label in shown
     assert cli.main(["runs", "list", "--out", str(tmp_path)]) == 0
-    assert "population 10, horizon 20, every 10" in capsys.readouterr().out
+    assert "population 12, horizon 20, every 10" in capsys.readouterr().out
 
 
 def test_a_job_that_fails_does_not_stop_the_others_and_the_exit_code_says_so(tmp_path, capsys, monkeypatch):
@@ -245,7 +223,7 @@ def test_a_job_that_fails_does_not_stop_the_others_and_the_exit_code_says_so(tmp
 
     monkeypatch.setattr(executors, "run", spoiled)
     methods = ["--methods", "accept-all,threshold,reject-all"]
-    assert cli.main(["compare", "lending", *methods, *SMALL, "--out", str(tmp_path)]) == 3
+    assert cli.main(["compare", "lending", *methods, *FEW, "--out", str(tmp_path)]) == 3
     shown = capsys.readouterr()
     assert "1 of 3 jobs failed: lending threshold: update 3: the loss became NaN or infinite" in shown.err
     written = (tmp_path / "lending" / "summary.csv").read_text()
@@ -254,7 +232,7 @@ def test_a_job_that_fails_does_not_stop_the_others_and_the_exit_code_says_so(tmp
 
 
 def test_report_of_any_folder_of_jobs(tmp_path, capsys):
-    assert cli.main(["compare", "lending", "--methods", "accept-all", *SMALL, "--out", str(tmp_path)]) == 0
+    assert cli.main(["compare", "lending", "--methods", "accept-all", *FEW, "--out", str(tmp_path)]) == 0
     assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "page")]) == 0
     assert (tmp_path / "page" / "report.html").exists()
     assert (tmp_path / "page" / "tables" / "lending.tex").exists()

@@ -12,6 +12,8 @@ import bisimulator
 from bisimulator import policies, registry
 from bisimulator.core import set_omega
 from bisimulator.simulation import episode_by_steps
+from tests.matrix import matrix
+from tests.small import make_small, some_actions
 
 DOCS = Path(__file__).parents[2] / "docs" / "envs"
 POPULATION, HORIZON = 7, 9
@@ -29,9 +31,24 @@ PERSON_MODEL = [
 ]
 
 
+APPLICANTS = [
+    name for name in registry.names("environment") if registry.lookup("environment", name).applicants
+]
+ALL_GROUPS = [name for name in registry.names("environment") if name not in APPLICANTS]
+
+
+def small(name, **settings):
+    return make_small(name, POPULATION, HORIZON, **settings)
+
+
 @pytest.fixture(scope="module", params=registry.names("environment"))
 def env(request):
-    return bisimulator.make(request.param, population=POPULATION, horizon=HORIZON)
+    return small(request.param)
+
+
+@pytest.fixture(scope="module", params=APPLICANTS)
+def env_of_applicants(request):
+    return small(request.param)
 
 
 @eqx.filter_jit
@@ -44,17 +61,17 @@ def play(scenario, params, key, actions):
         state, step = scenario.step(jax.random.fold_in(key, t), state, action, params)
         return state, (state, step)
 
-    _, (states, steps) = jax.lax.scan(one, first, (jnp.arange(actions.size), actions))
+    _, (states, steps) = jax.lax.scan(one, first, (jnp.arange(len(actions)), actions))
     return scenario.observe(first, params), states, steps
 
 
 def reject_all(env, key=0):
-    return play(env.scenario, env.params, jax.random.key(key), jnp.zeros(HORIZON, int))
+    return play(env.scenario, env.params, jax.random.key(key), some_actions(env, HORIZON))
 
 
 def test_shapes_and_types_are_those_of_the_contract(env):
     state = jax.eval_shape(env.scenario.reset, jax.random.key(0), env.params)
-    after, step = jax.eval_shape(env.scenario.step, jax.random.key(0), state, jnp.int32(1), env.params)
+    after, step = jax.eval_shape(env.scenario.step, jax.random.key(0), state, some_actions(env), env.params)
     assert jax.tree.map(lambda x: (x.shape, x.dtype), after) == jax.tree.map(
         lambda x: (x.shape, x.dtype), state
     )
@@ -70,8 +87,12 @@ def test_shapes_and_types_are_those_of_the_contract(env):
         "next_self_obs": (size, jnp.float32),
     }
     assert {name: (getattr(step, name).shape, getattr(step, name).dtype) for name in expected} == expected
+    tallies = {} if step.tallies is None else step.tallies
+    assert set(tallies) == set(env.scenario.tallies)
+    assert {x.shape for x in tallies.values()} <= {(env.num_groups,)}
     people = jax.eval_shape(env.scenario.snapshot, state)
-    assert people.group.shape == people.true_score.shape == people.observed_score.shape == (POPULATION,)
+    everybody = (env.params.population,)
+    assert people.group.shape == people.true_score.shape == people.observed_score.shape == everybody
     assert jax.eval_shape(env.scenario.observe, state, env.params).shape == size
 
 
@@ -82,12 +103,14 @@ def test_an_episode_is_deterministic_and_depends_on_the_key(env):
 
 
 def test_environments_in_a_batch_agree_with_single_environments(env):
-    keys, actions = jax.random.split(jax.random.key(4), 3), jnp.zeros(HORIZON, int)
-    together = jax.vmap(lambda k: play(env.scenario, env.params, k, actions))(keys)
+    keys, actions = jax.random.split(jax.random.key(4), 3), some_actions(env, HORIZON)
+    one = lambda key: play(env.scenario, env.params, key, actions)  # noqa: E731
+    together = jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(keys))
     for i in range(3):
-        alone = play(env.scenario, env.params, keys[i], actions)
         jax.tree.map(
-            lambda all_, one, i=i: np.testing.assert_allclose(all_[i], one, rtol=1e-6), together, alone
+            lambda all_, alone, i=i: np.testing.assert_allclose(all_[i], alone, rtol=1e-6),
+            together,
+            one(keys[i]),
         )
 
 
@@ -97,21 +120,43 @@ def test_the_horizon_truncates_and_does_not_terminate(env):
     assert not np.asarray(steps.terminated).any()
 
 
-@pytest.mark.parametrize("groups", [1, 2, 5])
-def test_any_number_of_groups_is_possible(groups):
-    for name in registry.names("environment"):
-        if groups > MAX_GROUPS.get(name, groups):
-            continue
-        env = bisimulator.make(name, groups=groups, population=POPULATION, horizon=HORIZON)
-        assert env.num_groups == groups
-        check_observations(env)
+@pytest.mark.parametrize(("name", "groups"), matrix(registry.names("environment"), [1, 3, 5]))
+def test_any_number_of_groups_is_possible(name, groups):
+    groups = min(groups, MAX_GROUPS.get(name, groups))
+    env = small(name, groups=groups)
+    assert env.num_groups == groups
+    check_observations(env)
+    if env.scenario.applicants:
+        check_score_and_group(env)
 
 
-def test_observations_begin_with_score_and_group_and_lie_in_0_to_1(env):
+def test_observations_lie_in_0_to_1(env):
     check_observations(env)
 
 
 def check_observations(env):
+    first, _, steps = reject_all(env)
+    everything = np.concatenate([np.asarray(first)[None], np.asarray(steps.obs)])
+    assert everything.shape[-1] == env.observation_size
+    assert everything.min() >= 0
+    assert everything.max() <= 1
+
+
+def test_observations_of_applicants_begin_with_score_and_group(env_of_applicants):
+    check_score_and_group(env_of_applicants)
+
+
+@pytest.mark.parametrize("name", ALL_GROUPS)
+def test_a_step_about_all_groups_decides_on_nobody_and_adds_up_to_the_reward(name):
+    _, _, steps = reject_all(small(name))
+    assert {"reward", "supply", "demand"} <= set(steps.tallies)
+    assert (np.asarray(steps.group) == -1).all()
+    np.testing.assert_allclose(steps.reward, steps.tallies["reward"].sum(-1), rtol=1e-5, atol=1e-6)
+    for name in ("supply", "demand"):
+        assert (np.asarray(steps.tallies[name]) >= 0).all()
+
+
+def check_score_and_group(env):
     first, states, steps = reject_all(env)
     everything = np.concatenate(
         [np.asarray(first)[None], np.asarray(steps.obs), np.asarray(steps.next_self_obs)]
@@ -132,11 +177,13 @@ def test_omega_has_one_row_per_group_and_one_column_per_name_and_can_be_set(env)
     low, high = env.omega_bounds
     shape = (env.num_groups, len(env.scenario.omega_names))
     assert env.params.omega.shape == shape
-    assert low <= float(env.params.omega.min()) <= float(env.params.omega.max()) <= high
+    omega = np.asarray(env.params.omega)
+    assert ((low <= omega) & (omega <= high)).all()
     key, state = jax.random.key(5), env.reset(jax.random.key(5))
+    action = some_actions(env) + (1 if env.scenario.applicants else 0)
 
     def reward(omega):
-        _, step = env.scenario.step(key, state, jnp.int32(1), set_omega(env.params, omega))
+        _, step = env.scenario.step(key, state, action, set_omega(env.params, omega))
         return step.reward
 
     rewards = jax.jit(jax.vmap(reward))(jnp.stack([jnp.full(shape, low), jnp.full(shape, high)]))
@@ -146,7 +193,7 @@ def test_omega_has_one_row_per_group_and_one_column_per_name_and_can_be_set(env)
 
 def test_a_step_does_not_copy_the_population():
     """In the compiled step, arrays of the size of the population are only written in place, by a scatter."""
-    for name in registry.names("environment"):
+    for name in APPLICANTS:
         env = bisimulator.make(name, population=100_003)
         state = jax.eval_shape(env.scenario.reset, jax.random.key(0), env.params)
         program = jax.make_jaxpr(env.scenario.step)(jax.random.key(0), state, jnp.int32(1), env.params)
@@ -169,9 +216,8 @@ def is_large(eqn, population):
     return any(population in getattr(v.aval, "shape", ()) for v in eqn.outvars)
 
 
-@pytest.mark.parametrize(
-    "name", ["lending-conscientiousness", pytest.param("college", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["lending-conscientiousness", "college"])
 def test_ten_million_people_are_possible(name):
     env = bisimulator.make(name, population=HUGE)
     state = jax.jit(env.reset)(jax.random.key(0))
@@ -194,12 +240,13 @@ def test_a_sweep_over_parameters_is_a_vmap(env):
     )
 
     def run(params):
-        return play(env.scenario, params, jax.random.key(0), jnp.zeros(4, int))[2].truncated
+        return play(env.scenario, params, jax.random.key(0), some_actions(env, 4))[2].truncated
 
     assert np.asarray(jax.vmap(run, in_axes=(axes,))(many)).sum(-1).tolist() == [0, 2]
 
 
-def test_accepts_maps_every_action_to_a_boolean_and_action_0_rejects(env):
+def test_accepts_maps_every_action_to_a_boolean_and_action_0_rejects(env_of_applicants):
+    env = env_of_applicants
     actions = jnp.arange(env.num_actions)
     accepted = env.scenario.accepts(actions)
     assert accepted.dtype == jnp.bool_
@@ -230,9 +277,10 @@ def test_a_planned_episode_can_be_played_again_with_another_omega(name):
     """The same people come in the same order; with one action for everybody, only observations differ."""
     env = bisimulator.make(name, population=POPULATION, horizon=HORIZON)
     act, parallel = policies.accept_all().bind(env), env.scenario.parallel
-    planned = parallel.plan(jax.random.key(0), env.params, HORIZON)
+    planned = jax.jit(parallel.plan, static_argnums=2)(jax.random.key(0), env.params, HORIZON)
     other = set_omega(env.params, jnp.zeros_like(env.params.omega))
-    first, second = (parallel.play(planned, act, params)[0] for params in (env.params, other))
+    replay = jax.jit(lambda planned, params: parallel.play(planned, act, params)[0])
+    first, second = (replay(planned, params) for params in (env.params, other))
     for field in ("action", "reward", "group", "qualified", "valid"):
         np.testing.assert_array_equal(getattr(first, field), getattr(second, field))
     assert (np.asarray(first.next_self_obs) != np.asarray(second.next_self_obs)).any()
@@ -270,8 +318,8 @@ def test_the_person_model_moves_scores_and_pays_as_the_environment_does(name):
     before, after = (
         np.rint(obs[:, 0] * top).astype(int) for obs in (decided_on, np.asarray(steps.next_self_obs))
     )
-    repaid, defaulted = chain.next_scores
-    np.testing.assert_array_equal(after, np.where(qualified, repaid[before], defaulted[before]))
+    tables = np.stack([chain.defaulted.table[0], chain.repaid.table[0]])
+    assert (tables[qualified.astype(int), np.asarray(steps.group), before, after] > 0).all()
     np.testing.assert_allclose(steps.reward, np.where(qualified, chain.reward_repaid, chain.reward_default))
 
 
@@ -283,6 +331,18 @@ def test_the_person_model_has_the_observations_of_the_environment(name):
     first = np.asarray(env.observe(env.reset(jax.random.key(0))))
     group, score = first[1 : 1 + env.num_groups].argmax(), round(first[0] * (env.params.num_scores - 1))
     np.testing.assert_allclose(observations[group, score, 0, 0], first, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL_GROUPS)
+def test_nobody_accepts_where_nobody_applies(name):
+    env = small(name)
+    accepted = env.scenario.accepts(some_actions(env, 2, 3))
+    assert accepted.shape == (2, 3)
+    assert not accepted.any()
+    with pytest.raises(TypeError, match="nobody applies here"):
+        _ = env.params.accept_rewards
+    with pytest.raises(TypeError, match="nobody applies here"):
+        _ = env.params.qualified_probs
 
 
 def test_every_built_in_environment_is_documented():

@@ -1,48 +1,75 @@
 """What holds for every registered method."""
 
 from functools import partial
-from itertools import cycle, islice
+from itertools import cycle
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import bisimulator
 from bisimulator import registry
+from bisimulator.jobs.spec import make_spec
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
+from bisimulator.policies.rules import rule_policy
 from bisimulator.solvers import trainer
-from tests.small import HORIZON, POPULATION, SEEDS, tiny_solver, train_and_check
+from tests.matrix import matrix
+from tests.small import HORIZON, SEEDS, make_small, some_actions, tiny_solver, train_and_check
 
+ENVIRONMENTS = registry.names("environment")
 RULES = [name for name in registry.names("method") if isinstance(registry.lookup("method", name), Rule)]
+APPLICANTS = [name for name in ENVIRONMENTS if registry.lookup("environment", name).applicants]
 LEARNED = [
     name for name in registry.names("method") if isinstance(registry.lookup("method", name), LearnedMethod)
 ]
 
 
-def pairs(methods, first):
-    """Every method in every environment; all but the pairs in `first` are long tests, because compiling takes time."""
-    every = [(name, scenario) for name in methods for scenario in registry.names("environment")]
-    return [pair if pair in first else pytest.param(*pair, marks=pytest.mark.long) for pair in every]
+def applies(name, scenario):
+    return registry.lookup("method", name).applies(registry.lookup("environment", scenario))
 
 
-def each_once(methods):
-    """Every method and every environment in at least one pair."""
-    length = max(len(methods), len(registry.names("environment")))
-    return set(islice(zip(cycle(methods), cycle(registry.names("environment")), strict=False), length))
+def where(name):
+    return [scenario for scenario in ENVIRONMENTS if applies(name, scenario)]
 
 
-@pytest.mark.parametrize(("name", "scenario"), pairs(RULES, each_once(RULES)))
-def test_a_rule_decides_in_every_environment(name, scenario):
-    env = bisimulator.make(scenario, population=6, horizon=5)
+ON_ALL_GROUPS = [name for name in LEARNED if "infectious" in where(name)]
+
+
+def one_each(names):
+    """Each method in all environments where it applies; all but one of them are long tests."""
+    return [
+        pytest.param(name, scenario, marks=() if j == i % len(where(name)) else pytest.mark.long)
+        for i, name in enumerate(names)
+        for j, scenario in enumerate(where(name))
+    ]
+
+
+def test_every_environment_has_methods_and_the_others_are_refused():
+    for scenario in ENVIRONMENTS:
+        usable = [name for name in registry.names("method") if applies(name, scenario)]
+        assert usable
+        for name in set(registry.names("method")) - set(usable):
+            with pytest.raises(
+                ValueError, match=f"{name!r} does not apply to {scenario!r}; methods that do: "
+            ):
+                make_spec(scenario, name)
+    with pytest.raises(ValueError, match="'threshold' does not apply to 'attention'"):
+        rule_policy("threshold", make_small("attention"))
+
+
+@pytest.mark.parametrize(("name", "scenario"), one_each(RULES))
+def test_a_rule_decides_where_it_applies(name, scenario):
+    env = make_small(scenario)
     rule = registry.lookup("method", name)
-    act = rule.build(rule.config, env).bind(env)
-    obs = env.observe(env.reset(jax.random.key(0)))
-    for batch in (obs, jnp.stack([obs] * 3), jnp.zeros((2, 3, env.observation_size))):
+    act = jax.jit(rule.build(rule.config, env).bind(env))
+    obs = np.asarray(jax.jit(lambda key: env.observe(env.reset(key)))(jax.random.key(0)))
+    for batch in (obs, np.stack([obs] * 3), np.zeros((2, 3, env.observation_size), np.float32)):
         actions = act(jax.random.key(1), batch)
-        assert actions.shape == batch.shape[:-1]
-        assert actions.dtype == jnp.int32
-        assert set(actions.ravel().tolist()) <= set(range(env.num_actions))
+        assert actions.shape == (*batch.shape[:-1], *env.action_space.shape)
+        assert actions.dtype == some_actions(env).dtype
+        low, high = env.action_space.bounds
+        assert low <= actions.min() <= actions.max() <= high
 
 
 def test_every_method_is_a_rule_or_a_learned_method():
@@ -51,22 +78,23 @@ def test_every_method_is_a_rule_or_a_learned_method():
 
 # tests/golden has the short ones, with their numbers
 @pytest.mark.long
-@pytest.mark.parametrize("scenario", registry.names("environment"))
-@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.parametrize(("name", "scenario"), [(name, place) for name in LEARNED for place in where(name)])
 def test_a_learned_method_trains_in_every_environment(name, scenario):
-    train_and_check(name, bisimulator.make(scenario, population=POPULATION, horizon=HORIZON))
+    train_and_check(name, make_small(scenario))
 
 
-MANY_GROUPS = ("lending", {"groups": 40})
-
-
+# shifted: tests/golden trains the methods in the environments of the diagonal
 @pytest.mark.parametrize(
-    ("scenario", "settings"), [*((name, {}) for name in registry.names("environment")), MANY_GROUPS]
+    ("name", "place"),
+    [
+        *matrix(LEARNED, [*APPLICANTS, "40 groups"], shift=1),
+        *zip(ON_ALL_GROUPS, cycle(("infectious", "infectious-harder")), strict=False),
+    ],
 )
-@pytest.mark.parametrize("name", LEARNED)
-def test_an_update_preserves_all_shapes_in_every_environment(name, scenario, settings):
+def test_an_update_preserves_all_shapes_in_every_environment(name, place):
     """The update is only traced, which is enough to find a method that does not fit an environment."""
-    env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON, **settings)
+    scenario, settings = ("lending", {"groups": 40}) if place == "40 groups" else (place, {})
+    env = make_small(scenario, **settings)
     solver = tiny_solver(name, env)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), len(SEEDS)))
     before = jax.eval_shape(lambda keys: solver.init(keys, env), keys)

@@ -20,11 +20,29 @@ COUNTS = {
     "burden": [3, 2, 4, 1, 2],
     "burdened": [2, 2, 3, 1, 2],
 }
+TALLIES = {
+    "steps": [3, 3, 3, 3, 3],
+    "supply": [4, 3, 6, 1, 3],
+    "demand": [5, 4, 6, 3, 4],
+    "sick": [1, 2, 3, 4, 5],
+    "seen": [4, 3, 6, 1, 3],
+    "missed": [1, 1, 0, 2, 1],
+}
 PEOPLE = [[1, 2, 3], [4, 1, 0], [2, 2, 2], [0, 0, 5], [3, 0, 1]]
 
 
-def small_outcome(groups):
-    return outcome(PEOPLE[:groups], **{name: values[:groups] for name, values in COUNTS.items()})
+def small_outcome(groups, metric):
+    return with_counts(metric, PEOPLE[:groups], lambda values: values[:groups])
+
+
+def of_applicants(metric):
+    return any(metric.applies(registry.lookup("environment", name)) for name in ("lending", "college"))
+
+
+def with_counts(metric, people, change):
+    """Of decisions on applicants if the metric applies to them, otherwise of decisions about all groups."""
+    tallies = None if of_applicants(metric) else {name: change(values) for name, values in TALLIES.items()}
+    return outcome(people, tallies=tallies, **{name: change(values) for name, values in COUNTS.items()})
 
 
 @pytest.fixture(params=registry.names("metric"))
@@ -34,7 +52,7 @@ def metric(request):
 
 @pytest.mark.parametrize("groups", [1, 2, 5])
 def test_columns_are_finite_keep_leading_axes_and_are_named_after_the_metric(metric, groups):
-    columns = metric.columns(small_outcome(groups))
+    columns = metric.columns(small_outcome(groups, metric))
     assert columns
     for name, values in columns.items():
         assert values.shape == (2,)
@@ -45,22 +63,23 @@ def test_columns_are_finite_keep_leading_axes_and_are_named_after_the_metric(met
 
 
 def test_one_group_has_no_gap(metric):
-    for name, values in metric.columns(small_outcome(1)).items():
+    for name, values in metric.columns(small_outcome(1, metric)).items():
         if name.endswith(("_gap", "_sd")):
             np.testing.assert_allclose(values, 0, atol=1e-12)
 
 
 def test_equal_groups_have_no_gap(metric):
-    alike = outcome([PEOPLE[0]] * 3, **{name: values[:1] * 3 for name, values in COUNTS.items()})
+    alike = with_counts(metric, [PEOPLE[0]] * 3, lambda values: values[:1] * 3)
     for name, values in metric.columns(alike).items():
         if name.endswith(("_gap", "_sd")):
             np.testing.assert_allclose(values, 0, atol=1e-9)
 
 
 def test_an_empty_group_is_nan_and_does_not_count_over_groups(metric):
-    empty = outcome([*PEOPLE[:2], [0, 0, 0]], **{name: [*values[:2], 0] for name, values in COUNTS.items()})
-    columns, without = metric.columns(empty), metric.columns(small_outcome(2))
-    counted = metric.name == "approvals"  # a group without people has 0 approvals
+    empty = with_counts(metric, [*PEOPLE[:2], [0, 0, 0]], lambda values: [*values[:2], 0])
+    columns, without = metric.columns(empty), metric.columns(small_outcome(2, metric))
+    # a group without people has 0 approvals, and a benefit rate of 0
+    counted = metric.name in ("approvals", "benefit_rate", "sick_days", "incidents_seen", "incidents_missed")
     for name, values in columns.items():
         if name.endswith("_g3"):
             assert (values == 0).all() if counted else np.isnan(values).all()
@@ -68,7 +87,7 @@ def test_an_empty_group_is_nan_and_does_not_count_over_groups(metric):
             np.testing.assert_allclose(values, without[name])
 
 
-def random_outcome(seed, groups):
+def random_outcome(seed, groups, metric):
     """Counts that an episode can have: nobody is approved without applying, and so on."""
     rng = np.random.default_rng(seed)
     applied = rng.integers(0, 40, groups)
@@ -85,13 +104,16 @@ def random_outcome(seed, groups):
         "burden": burdened * rng.uniform(0.1, 5, groups),
         "burdened": burdened,
     }
-    return outcome(rng.integers(0, 9, (groups, 7)), **counts)
+    tallies = None
+    if not of_applicants(metric):
+        tallies = {name: rng.integers(0, 40, groups) for name in TALLIES} | {"steps": np.full(groups, 9)}
+    return outcome(rng.integers(0, 9, (groups, 7)), tallies=tallies, **counts)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 5, 40])
 def test_every_column_has_a_title_a_direction_and_bounds_that_hold(metric, groups):
     for seed in range(20):
-        for name, values in metric.columns(random_outcome(seed, groups)).items():
+        for name, values in metric.columns(random_outcome(seed, groups, metric)).items():
             column = metric.column(name)
             assert column is not None, f"{metric.name} does not declare its column {name}"
             assert column.title
@@ -110,7 +132,7 @@ def test_a_metric_declares_only_its_own_columns(metric):
     assert metric.column("unknown") is None
     assert metric.column(f"{metric.name}_gx") is None
     others = [registry.lookup("metric", name) for name in registry.names("metric")]
-    for name in metric.columns(small_outcome(3)):
+    for name in metric.columns(small_outcome(3, metric)):
         assert [other.name for other in others if other.column(name) is not None] == [metric.name]
 
 

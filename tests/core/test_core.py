@@ -96,7 +96,7 @@ def test_score_histograms_keep_everybody_and_their_mean(people):
 def test_whole_observed_scores_stay_exact():
     score = jnp.arange(5.0)
     people = core.Snapshot(jnp.zeros(5, int), score, score)
-    true, observed = core.score_histograms(people, 1, 5)
+    true, observed = map(np.asarray, core.score_histograms(people, 1, 5))
     np.testing.assert_array_equal(observed[:, :: core.SCORE_GRID], true)
     assert observed.sum() == 5
 
@@ -128,3 +128,28 @@ def test_with_omega_changes_nothing_else():
     np.testing.assert_array_equal(env.params.omega, 1)
     assert other.params.population == 5
     np.testing.assert_array_equal(other.params.initial, env.params.initial)
+
+
+def test_sums_do_not_stop_at_the_largest_whole_number_of_float32():
+    size = 2**24 + 2**20 + 3
+    group = (np.arange(size) == 5).astype(np.int32)
+    total = np.asarray(
+        jax.jit(lambda g, x: core.sum_at((2, 1), (g,), x))(group, np.ones((size, 1), np.float32))
+    )
+    np.testing.assert_array_equal(total[:, 0], [size - 1, 1])
+
+
+def test_sums_of_fractions_are_accurate():
+    total = np.asarray(core.sum_at((1,), (jnp.zeros(10**6, jnp.int32),), jnp.full(10**6, 0.1)))
+    assert abs(total[0] / (10**6 * float(np.float32(0.1))) - 1) < 1e-4
+
+
+@pytest.mark.parametrize(("size", "parts"), [(1, 1), (7, 3), (100, 100), (101, 100), (10_000, 100)])
+def test_evenly_is_what_whole_numbers_of_any_size_would_give(size, parts):
+    np.testing.assert_array_equal(core.evenly(size, parts), np.arange(size) * parts // size)
+
+
+def test_evenly_does_not_overflow():
+    size = 22_000_000
+    last = np.asarray(jax.jit(lambda: core.evenly(size, 100)[-3:])())
+    np.testing.assert_array_equal(last, [99, 99, 99])

@@ -11,10 +11,13 @@ import pytest
 import bisimulator
 from bisimulator.envs import _lending_life as life
 from bisimulator.exact import expect
+from tests.matrix import some
 
 ENVIRONMENTS = {
     "lending": ("lending", {}),
     "hidden trait": ("lending-conscientiousness", {}),
+    "fixed group sizes": ("lending-delayed-impact", {"population": 5, "horizon": 12}),
+    "table of moves": ("lending-harder", {"population": 5, "horizon": 12}),
     # many people never apply, and several apply often
     "tiny": ("lending", {"population": 5, "horizon": 12, "group_probs": (0.3, 0.7)}),
     "tiny hidden trait": (
@@ -22,6 +25,7 @@ ENVIRONMENTS = {
         {"population": 5, "horizon": 12, "reward_default": -2},
     ),
 }
+SHORT = ("lending", "fixed group sizes", "table of moves", "tiny hidden trait")
 LIVES = 40_000
 MAX_DECISIONS = 45  # a person with 10 decisions on average has more with a probability below 1e-12
 
@@ -84,7 +88,7 @@ def assert_mean(values, expected):
     assert_ratio(values, np.ones(len(values)), expected)
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", some(ENVIRONMENTS, SHORT))
 def test_lives_have_as_many_decisions_as_people_who_apply(name):
     env, _, (_, _, _, _, going) = lives(name)
     number = going.sum(1)
@@ -93,7 +97,7 @@ def test_lives_have_as_many_decisions_as_people_who_apply(name):
     assert_mean(number**2, (visits * (1 - 1 / env.params.population) + visits**2) / (1 - never(env)))
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", some(ENVIRONMENTS, SHORT))
 def test_rewards_groups_and_recalls_agree_with_the_exact_chain(name):
     env, exact, (_, action, out, _, going) = lives(name)
     number = going.sum(1)
@@ -107,7 +111,7 @@ def test_rewards_groups_and_recalls_agree_with_the_exact_chain(name):
         assert_ratio(repayers, of_group.sum(1), exact.qualified[g] / exact.applied[g])
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", some(ENVIRONMENTS, SHORT))
 def test_final_scores_agree_with_the_exact_chain(name):
     """People who never apply have no life; their scores are the initial ones."""
     env, exact, (_, _, out, _, going) = lives(name)
@@ -148,7 +152,7 @@ def test_decisions_agree_with_the_queue(name):
             assert abs(ratio - episodes.mean()) < 4 * error + 1e-6
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", some(ENVIRONMENTS, SHORT))
 def test_a_life_is_about_one_person(name):
     env, _, (obs, _, out, state, going) = lives(name)
     assert going[:, 0].all()  # at least one decision
@@ -202,6 +206,17 @@ def test_the_observation_has_the_learned_dynamics():
     after, out = env.step(jax.random.key(0), life.LifeState(person, jnp.int32(0)), jnp.int32(1))
     assert float(after.person[life.OBSERVED]) == (5.0 if bool(out.qualified) else 2.5)
     assert float(after.person[life.TRUE]) == (4.0 if bool(out.qualified) else 2.0)
+
+
+def test_the_clock_of_a_life_is_the_time_of_the_queue():
+    env = bisimulator.make("lending", population=5, horizon=12, clock=True).life()
+    for seed in range(4):
+        state, ended = env.reset(jax.random.key(seed)), False
+        np.testing.assert_allclose(env.observe(state)[-1], 1 - state.t / 12, atol=1e-6)
+        while not ended:
+            state, out = env.step(jax.random.key(100 + seed), state, 1)
+            np.testing.assert_allclose(out.obs[-1], max(0, 1 - state.t / 12), atol=1e-6)
+            ended = bool(out.terminated)
 
 
 def test_environments_without_lives_refuse_the_view():

@@ -80,7 +80,7 @@ def test_groups_can_be_chosen():
     assert bisimulator.make("lending-us-2003", groups=2).group_names == ("white", "black")
     with pytest.raises(ValueError, match=r"groups must be at most 4 \(white, .* got 5"):
         bisimulator.make("lending-us-2003", groups=5)
-    with pytest.raises(ValueError, match=r"has no group 'wite'\. Did you mean 'white'"):
+    with pytest.raises(ValueError, match=r"Unknown group 'wite'\. Did you mean 'white'"):
         bisimulator.make("lending-us-2003", groups=["wite"])
 
 

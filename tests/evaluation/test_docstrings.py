@@ -9,7 +9,7 @@ import pytest
 import bisimulator
 
 
-@pytest.mark.parametrize("name", ["_evaluate", "certify", "intervals"])
+@pytest.mark.parametrize("name", ["_evaluate", "_exact_evaluation", "certify", "intervals"])
 def test_examples(name):
     module = importlib.import_module(f"bisimulator.evaluation.{name}")
     result = doctest.testmod(module, extraglobs={"bisimulator": bisimulator, "np": np})

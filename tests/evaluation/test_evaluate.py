@@ -9,13 +9,14 @@ from scipy import stats
 
 import bisimulator
 from bisimulator import evaluation, policies, registry
-from bisimulator.audit.trajectories import simulate_trajectories
+from bisimulator.auditing.trajectories import simulate_trajectories
 from bisimulator.core import ANOTHER_BRANCH
 from bisimulator.evaluation import _evaluate
 from bisimulator.jobs.run import run as run_job
 from bisimulator.jobs.spec import make_spec
 from bisimulator.simulation import evaluation_keys
 from bisimulator.solvers import trainer
+from tests.matrix import some
 
 ENV = bisimulator.make("lending", population=30, horizon=60)
 HALF = policies.random(0.5)
@@ -125,7 +126,8 @@ def test_other_parameters_of_the_same_shape_do_not_compile_again(run):
     ("keywords", "message"),
     [
         ({"seeds": 0}, "seeds must be at least 1, got 0"),
-        ({"seeds": []}, "seeds is empty"),
+        ({"seeds": []}, "got 0 of them"),
+        ({"seeds": [1, 2, 1]}, "seeds must differ, got 1 twice"),
         ({"seeds": [1, -1]}, "a seed must be at least 0, got -1"),
         ({"seeds": "12"}, "seeds must be a whole number, got '12'"),
         ({"seeds": [0.5]}, "a seed must be a whole number, got 0.5"),
@@ -158,7 +160,7 @@ def assert_same_numbers(columns, expected):
         np.testing.assert_array_equal(columns[metric], values, err_msg=metric)
 
 
-@pytest.mark.parametrize(("method", "config"), RULES)
+@pytest.mark.parametrize(("method", "config"), some(RULES, (RULES[0], RULES[3])))
 def test_evaluate_jobs_and_the_audit_simulate_the_same_episodes(method, config, tmp_path):
     spec = make_spec("lending", method, config=config, settings=SMALL, seeds=3, episodes=2)
     env = spec.make_env()
@@ -192,7 +194,7 @@ def fold_in(keys, numbers):
     return jax.vmap(lambda k: jax.vmap(lambda n: jax.random.fold_in(k, n))(numbers))(keys)
 
 
-@pytest.mark.parametrize(("method", "num_keys"), [("ppo", 5), ("dqn", 4)])
+@pytest.mark.parametrize(("method", "num_keys"), [("ppo", 5), pytest.param("dqn", 4, marks=pytest.mark.long)])
 def test_no_evaluation_key_is_used_in_training(method, num_keys):
     seeds, num_envs = range(10), 3
     spec = make_spec("lending", method, settings=SMALL, seeds=10, solver={"num_envs": num_envs})

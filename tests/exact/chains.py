@@ -38,6 +38,47 @@ def degenerate(n, rng):
     return P, rng.integers(0, 2, n).astype(float)
 
 
+def moves_of(params):
+    """Matrices of moves after a default and a repaid loan, and how many of each group move after a rejection."""
+    scores = np.arange(params.num_scores)
+    if params.moves is not None:
+        defaulted, repaid = np.asarray(params.moves, float)
+    else:
+        defaulted = np.eye(len(scores))[np.maximum(scores - int(params.score_down), 0)]
+        repaid = np.eye(len(scores))[np.minimum(scores + int(params.score_up), scores[-1])]
+    return defaulted, repaid, np.asarray(params.rejected_moves, float)
+
+
+def flow(env, groups, index):
+    """Rows and right sides of what every occupancy x[g, t, c, a] satisfies: people are conserved from step to step."""
+    rows, right = [], []
+    to_default, to_repaid, rejected = moves_of(env.params)
+    for g, group in enumerate(groups):
+        p = group.types[0]
+        move = p.repayment[:, None] * to_repaid + (1 - p.repayment)[:, None] * to_default
+        away = p.visit_rate * rejected[g]
+        for t in range(index.shape[1]):
+            for c in range(index.shape[2]):
+                row = np.zeros(index.size)
+                row[index[g, t, c]] += 1
+                if t > 0:
+                    row[index[g, t - 1, c, 0]] -= 1 - away
+                    row[index[g, t - 1, c, 1]] -= 1 - p.visit_rate
+                    row[index[g, t - 1, :, 0]] -= away * move[:, c]
+                    row[index[g, t - 1, :, 1]] -= p.visit_rate * move[:, c]
+                rows.append(row)
+                right.append(p.initial[c] if t == 0 else 0.0)
+    return np.array(rows), right
+
+
+def random_moves(rng, scores):
+    """A table of moves with few targets, and how often it moves rejected people; or neither."""
+    if rng.random() < 0.5:
+        return {}
+    tables = [random_chain(scores, rng, support=(1, 2))[0] for _ in range(2)]
+    return {"moves": tables, "rejected_moves": rng.choice([0.0, 0.3])}
+
+
 KINDS = {f.__name__: f for f in (random_chain, birth_death, deterministic, degenerate)}
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import bisimulator
+from bisimulator.exact import _entries
 from bisimulator.exact._finite import check_chain
 from bisimulator.exact.certificate import HORIZONS, SIGNALS, certify_table, episode_distance, visit_discount
 from bisimulator.exact.chain import expect
@@ -183,3 +184,13 @@ def test_unknown_entries(lending):
         certificate.entry("rewards")
     with pytest.raises(ValueError, match="Unknown horizon"):
         certificate.entry("reward", "finite")
+
+
+def test_of_very_many_groups_the_pair_with_the_largest_gap_is_bounded(monkeypatch):
+    env = bisimulator.make("lending", groups=4, population=20, horizon=40)
+    every = certify_table(env, np.full((4, 7), 0.5)).main
+    monkeypatch.setattr(_entries, "_MAX_PAIRS", 3)
+    one = certify_table(env, np.full((4, 7), 0.5)).main
+    assert (one.groups, one.gap, one.bound) == (every.groups, every.gap, every.bound)
+    np.testing.assert_array_equal(one.pairing, every.pairing)
+    assert np.isnan(one.bounds).sum() == 4 * 3 - 2

@@ -10,8 +10,15 @@ from scipy.stats import norm
 import bisimulator
 from bisimulator import published
 from bisimulator.exact import chain
+from tests.exact.chains import moves_of
 
 ACCEPT_ALL = np.ones((2, 7))
+MOVES = [
+    {},
+    {"score_up": 0, "score_down": 2, "omega": [(0, 2)] * 2},
+    {"score_up": 3, "omega": [(3, 1)] * 2},
+    {"moves": np.random.default_rng(0).dirichlet(np.ones(4), (2, 4)), "rejected_moves": (0.5, 0.125)},
+]
 FROM_3 = np.tile(np.arange(7) >= 3, (2, 1)).astype(float)
 
 
@@ -27,15 +34,11 @@ def slow(env, accept, nodes=801):
     share = np.asarray(p.group_probs, float)
     now = np.broadcast_to(np.asarray(p.initial, float), repayment.shape).copy()
     visits = np.zeros_like(now)
-    up, down = int(p.score_up), int(p.score_down)
-    top = now.shape[-1] - 1
+    to_default, to_repaid, away = moves_of(p)
     for _ in range(int(p.horizon)):
         visits += now / p.population
-        repaid, defaulted = (now * accept * x / p.population for x in (repayment, 1 - repayment))
-        now = now - repaid - defaulted
-        for c in range(top + 1):
-            now[..., min(c + up, top)] += repaid[..., c]
-            now[..., max(c - down, 0)] += defaulted[..., c]
+        moving = (accept + (1 - accept) * away[:, None]) * now / p.population
+        now = now - moving + (moving * repayment) @ to_repaid + (moving * (1 - repayment)) @ to_default
     visits = p.population * share[:, None] * visits * weight[:, None, None]
     reward = (
         visits * accept * (repayment * float(p.reward_repaid) + (1 - repayment) * float(p.reward_default))
@@ -57,7 +60,7 @@ def slow(env, accept, nodes=801):
     repayment=hnp.arrays(float, (2, 4), elements=st.floats(0, 1, width=32)),
     population=st.integers(1, 30),
     horizon=st.integers(1, 70),
-    moves=st.sampled_from([(1, 1), (0, 2), (3, 1)]),
+    moves=st.sampled_from(MOVES),
     share=st.floats(0.125, 0.875, width=32),
 )
 def test_doubling_agrees_with_step_by_step(accept, repayment, population, horizon, moves, share):
@@ -68,11 +71,9 @@ def test_doubling_agrees_with_step_by_step(accept, repayment, population, horizo
         repayment=repayment,
         population=population,
         horizon=horizon,
-        score_up=moves[0],
-        score_down=moves[1],
-        omega=[moves] * 2,
         group_probs=(share, 1 - share),
         reward_default=-1.5,
+        **moves,
     )
     exact = chain.expect(env, accept)
     for name, value in slow(env, accept).items():

@@ -8,7 +8,16 @@ import pytest
 
 import bisimulator
 
-MODULES = ("_finite", "certificate", "chain", "frontier", "metric", "relation", "transport")
+MODULES = (
+    "_finite",
+    "_frontier_result",
+    "certificate",
+    "chain",
+    "frontier",
+    "metric",
+    "relation",
+    "transport",
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

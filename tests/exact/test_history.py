@@ -8,16 +8,24 @@ from hypothesis import strategies as st
 
 import bisimulator
 from bisimulator.envs import _lending_chain
+from bisimulator.envs.lending_delayed_impact import MOVES
 from bisimulator.exact import _history as history
 from bisimulator.exact._entries import SIGNALS
-from bisimulator.exact._history import certify_history, max_visits
-from bisimulator.exact._occupancy import visit_distribution
+from bisimulator.exact._history import certify_history
 from bisimulator.exact.certificate import certify_table
 from bisimulator.exact.chain import person_chain, without_rare_types
+from bisimulator.exact.visits import max_visits, visit_distribution
+from tests.exact.chains import moves_of, random_moves
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"groups": 3, "c_max": 4}, {"conscientiousness": (0.55, 0.1), "c_max": 3}]
+    "params",
+    [
+        {},
+        {"groups": 3, "c_max": 4},
+        {"conscientiousness": (0.55, 0.1), "c_max": 3},
+        {"moves": MOVES, "rejected_moves": (0.3, 0.1)},
+    ],
 )
 def test_a_policy_that_ignores_history_has_the_certificate_of_its_table(params):
     env = bisimulator.make("lending", population=20, horizon=60, **params)
@@ -57,6 +65,7 @@ def test_bounds_are_those_of_all_histories_one_by_one(seed, size, probabilities,
         conscientiousness=conscientiousness,
         population=size[0],
         horizon=size[1],
+        **random_moves(rng, scores),
     )
     accept = rng.choice(probabilities, (groups, scores, max_visits(env), max_visits(env)))
     with pytest.MonkeyPatch.context() as patch:
@@ -87,6 +96,7 @@ def one_by_one(env, accept, signal, g, h):
     tail, _ = visit_distribution(env.params.horizon, 1 / env.params.population)
     chain = without_rare_types(person_chain(env))
     repayment, weight = chain.repayment, chain.type_probs
+    to_default, to_repaid, rejected = moves_of(env.params)
     top, seen = accept.shape[1] - 1, {}
 
     def visit(group, state):
@@ -94,8 +104,15 @@ def one_by_one(env, accept, signal, g, h):
         latent, c, r, d = state
         p, a = repayment[latent, group, c], accept[group, c, r, d]
         expected = {"reward": a * (2 * p - 1), "loans": a, "repaid": a * p}[signal]
-        after = [(latent, min(c + 1, top), r + 1, d), (latent, max(c - 1, 0), r, d + 1), state]
-        return expected, after, np.array([a * p, a * (1 - p), 1 - a])
+        away = (1 - a) * rejected[group]
+        after, probs = [state], [1 - a - away]
+        for e in range(top + 1):
+            after += [(latent, e, r + 1, d), (latent, e, r, d + 1), (latent, e, r, d)]
+            move = p * to_repaid[c, e], (1 - p) * to_default[c, e]
+            probs += [a * move[0], a * move[1], away * sum(move)]
+        possible = np.array(probs) > 0
+        kept = np.array(probs)[possible]
+        return expected, [s for s, q in zip(after, possible, strict=True) if q], kept / kept.sum()
 
     def value(k, group, state):
         if k == accept.shape[-1]:

@@ -1,5 +1,7 @@
 """Classes of loan histories: how many there are where that is known, and which must stay apart."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,13 @@ VISITS = 6
 
 @pytest.fixture(scope="module")
 def chain():
-    return person_chain(bisimulator.make("lending", population=1, horizon=VISITS, c_max=4))
+    return person_chain(bisimulator.make("lending", groups=1, population=1, horizon=VISITS, c_max=4))
 
 
 def layers(chain, accept, start=(0.2, 0.3, 0.3, 0.2), repayment=(0.2, 0.4, 0.6, 0.8)):
     """From the first visit to the last."""
-    return list(layers_backwards(np.array([start]), np.array([repayment]), accept, chain, VISITS))[::-1]
+    chain = dataclasses.replace(chain, repayment=np.array([[repayment]]))
+    return list(layers_backwards(np.array([start]), accept, chain, 0, VISITS))[::-1]
 
 
 def test_rejecting_everybody_leaves_one_class(chain):

@@ -21,7 +21,7 @@ def test_it_trains_and_draws_a_picture(tmp_path, capsys):
         tmp_path / "runs",
         seeds=2,
         steps=16,
-        kappas=(0.1,),
+        kappas=(0.0,),
         solver=solver,
         settings={"population": 20, "horizon": 50},
     )
@@ -29,7 +29,7 @@ def test_it_trains_and_draws_a_picture(tmp_path, capsys):
         assert picture.width > picture.height
         assert len(picture.convert("RGB").getcolors(1 << 20)) > 10
     shown = capsys.readouterr().out
-    for words in ("κ = 0.1", "plain PPO", "one-sided", str(target)):
+    for words in ("κ = 0 (the default)", "plain PPO", str(target)):
         assert words in shown
 
 

@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-import numpy as np
+import pytest
 import torch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -17,7 +17,7 @@ def test_a_plain_loop(capsys):
     assert shown.count("group") == 2
     assert "recall_g2" in shown
     plain, corrected = (script["learn"](40, plain) for plain in (True, False))
-    assert np.abs(plain).max() <= 1  # rewards of lending are -1, 0 and 1
+    assert (plain[0, 5:].argmax(-1) == 1).all()  # high scores are accepted
     assert (plain != corrected).any()
 
 
@@ -28,6 +28,7 @@ def test_the_plain_loop_is_short():
     assert source.count("# bisimulator: ") == 2
 
 
+@pytest.mark.long
 def test_cleanrl_style(capsys):
     script = runpy.run_path(str(EXAMPLES / "cleanrl_style.py"))
     threads = torch.get_num_threads()

@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bisimulator.goals import DEMANDS, Moments
@@ -128,6 +128,19 @@ def test_pressure_is_the_derivative_of_the_slacks(situation):
     np.testing.assert_allclose(demand.pressure(multipliers, rates, np), expected, atol=1e-6)
 
 
+@given(situations())
+def test_pressure_is_the_sum_of_multipliers_times_derivatives(situation):
+    demand, moments, rng = situation
+    demand, rates = type(demand)(demand.level), measured(demand, moments)[0]
+    derivative, applies = demand.derivative(rates, np), demand.applies(len(rates), np)
+    multipliers = rng.uniform(0, 3, demand.num_demands(len(rates)))
+    expected = np.einsum("d,dgr->gr", multipliers, derivative)
+    np.testing.assert_allclose(demand.pressure(multipliers, rates, np), expected, atol=1e-9)
+    assert not derivative[~applies].any()
+    assert (demand.slack(rates, np.ones(len(rates), bool), np)[~applies] == demand.level).all()
+
+
+@settings(max_examples=20)  # each of other shapes, which are compiled
 @given(situations(missing=True))
 def test_numpy_and_jax_give_the_same(situation):
     demand, moments, rng = situation

@@ -88,3 +88,35 @@ WRONG = [
 def test_wrong_goals_are_refused_with_a_hint(goal, message):
     with pytest.raises(ValueError, match=message):
         Goal.parse(goal)
+
+
+def test_a_sweep_has_one_goal_per_level_with_both_ends():
+    levels = [goal.demands[0].level for goal in Goal.sweep("min-recall=0.7:1:0.05")]
+    assert levels == [0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0]
+    only = Goal.sweep("recall-gap=0:0.1:0.1,raise-only")
+    assert [goal.text for goal in only] == ["recall-gap=0,raise-only", "recall-gap=0.1,raise-only"]
+    assert len(Goal.sweep("credit-gap=2:2:1")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "min-recall",
+        "min-recall=0.9",
+        "min-recall=0.9:1",
+        "min-recall=a:b:c",
+        "min-recall=1:0.5:0.1",
+        "min-recall=0.5:1:0",
+        "min-recall=0.5:1:-1",
+        "min-recall=0:1:1e-9",
+        "min-recall=nan:1:0.1",
+        "min-recall=0.5:1:nan",
+        "min-recall=0.5:1:inf",
+        "min-recal=0.5:1:0.1",
+        "min-recall=0.5:1.2:0.1",
+        "min-recall=0.5:1:0.1,raise",
+    ],
+)
+def test_other_sweeps_raise(text):
+    with pytest.raises(ValueError, match=r"goal|the level of min-recall"):
+        Goal.sweep(text)

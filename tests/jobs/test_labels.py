@@ -15,7 +15,7 @@ def test_jobs_of_one_method_are_told_apart_by_what_differs():
         make_spec("lending", "ppo", steps=4096),
     ]
     assert labels(specs) == [
-        "ppo-bisimulator (gamma 0.99, kappa 0.05)",
+        "ppo-bisimulator (gamma 1.0, kappa 0.05)",
         "ppo-bisimulator (gamma 0.9, kappa 0.1)",
         "ppo",
     ]

@@ -8,15 +8,18 @@ import pytest
 from bisimulator.jobs import _ray as cluster
 from bisimulator.jobs.executors import run_locally
 from bisimulator.jobs.spec import make_spec
-from bisimulator.solvers.ppo import PPOConfig
 from tests.jobs.test_run import assert_same
-
-SETTINGS = {"population": 12, "horizon": 20}
-SOLVER = PPOConfig(num_envs=2, rollout=4, minibatch=8, epochs=1, hidden=(4,), learning_rate=1e-2)
+from tests.small import SETTINGS, SOLVER_OPTIONS
 
 
 def jobs(count):
-    options = {"steps": 800, "episodes": 2, "curve_every": 400, "settings": SETTINGS, "solver": SOLVER}
+    options = {
+        "steps": 800,
+        "episodes": 2,
+        "curve_every": 400,
+        "settings": SETTINGS,
+        "solver": SOLVER_OPTIONS,
+    }
     return [make_spec("lending", "ppo", seeds=[seed, seed + 1], **options) for seed in range(count)]
 
 

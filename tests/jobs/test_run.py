@@ -3,26 +3,27 @@
 import csv
 import dataclasses
 import errno
+import json
 import os
 import shutil
 import signal
+from contextlib import suppress
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
 from bisimulator import files
+from bisimulator._signals import noticing_stops
 from bisimulator.errors import DiskFull, Interrupted
 from bisimulator.evaluation import mean_and_interval
 from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs import run as jobs
+from bisimulator.jobs import seal, store
 from bisimulator.jobs.spec import make_spec
-from bisimulator.methods.bisimulator import Config
 from bisimulator.solvers import trainer
-from bisimulator.solvers.ppo import PPOConfig
-
-SETTINGS = {"population": 12, "horizon": 20}
-SOLVER = PPOConfig(num_envs=2, rollout=4, minibatch=8, epochs=1, hidden=(4,), learning_rate=1e-2)
+from tests.small import JOB, METHOD, METHOD_OPTIONS, SETTINGS, SOLVER_OPTIONS
 
 
 def rule(**changes):
@@ -30,10 +31,8 @@ def rule(**changes):
 
 
 def learned(**changes):
-    options = {"seeds": 2, "steps": 80, "episodes": 2, "settings": SETTINGS, "solver": SOLVER}
-    options |= {"curve_every": 24, "curve_episodes": 2}
-    options |= {"config": Config(hidden=(4,), psi_hidden=(4,), dynamics_steps=0)}
-    return make_spec("lending", "ppo-bisimulator-reward", **(options | changes))
+    options = {"settings": SETTINGS, "solver": SOLVER_OPTIONS, "config": METHOD_OPTIONS, **JOB}
+    return make_spec("lending", METHOD, **(options | changes))
 
 
 @pytest.fixture(scope="module")
@@ -100,19 +99,19 @@ def test_a_damaged_result_is_named_set_aside_and_computed_again(tmp_path, name):
     before = jobs.run(rule(), tmp_path)
     folder = tmp_path / rule().name
     (folder / name).write_bytes(b"no archive at all")
-    with pytest.warns(UserWarning, match=f"{name} is damaged"):
+    with pytest.warns(UserWarning, match=f"{name} was altered; set aside"):
         again = jobs.run(rule(), tmp_path)
     assert_same(again, before)
     assert (folder / f"{name}.damaged").exists()
     assert_same(jobs.run(rule(), tmp_path), before)
 
 
-def test_an_outcome_that_lacks_an_array_is_damaged(tmp_path):
+def test_an_outcome_that_lacks_an_array_is_noticed(tmp_path):
     before = jobs.run(rule(), tmp_path)
     file = tmp_path / rule().name / "outcome.npz"
     arrays = files.read_arrays(file)
     files.write_arrays(file, {name: arrays[name] for name in ("counts", "true_scores")})
-    with pytest.warns(UserWarning, match=r"outcome\.npz is damaged"):
+    with pytest.warns(UserWarning, match=r"outcome\.npz was altered"):
         assert_same(jobs.run(rule(), tmp_path), before)
 
 
@@ -120,29 +119,73 @@ def test_a_job_whose_config_is_damaged_cannot_be_loaded_by_its_folder(tmp_path):
     jobs.run(rule(), tmp_path)
     folder = tmp_path / rule().name
     (folder / "config.json").write_text('{"scenario": "lending"')
-    with pytest.warns(UserWarning, match=r"config\.json is damaged"):
+    with pytest.warns(UserWarning, match=r"config\.json was altered"):
         assert jobs.load(folder) is None
+    assert (folder / "done").exists()  # looking changes nothing
 
 
-def test_a_job_of_another_version_is_left_out_and_left_alone(tmp_path):
+def test_a_job_of_another_version_is_left_out_and_left_alone(tmp_path, monkeypatch):
     jobs.run(rule(), tmp_path)
     folder = tmp_path / rule().name
-    files.write_json(folder / "config.json", rule().to_dict() | {"package": "9.9", "planet": "Mars"})
-    with pytest.warns(UserWarning, match=r"left out: version 9\.9 .* no parameter 'planet'"):
+    monkeypatch.setattr(store, "VERSION", store.VERSION + 1)
+    with pytest.warns(UserWarning, match=r"left out: another version of the package made it"):
         assert jobs.find_runs(tmp_path) == []
     assert (folder / "done").exists()
     assert not list(folder.glob("*.damaged"))
 
 
-def test_a_job_from_before_there_were_curves_can_still_be_read(tmp_path):
+def test_a_job_with_parameters_that_are_not_known_here_is_left_out(tmp_path):
     jobs.run(rule(), tmp_path)
-    folder = tmp_path / rule().name
-    stored = rule().to_dict()
-    del stored["curve_every"], stored["curve_episodes"]
-    files.write_json(folder / "config.json", stored | {"version": 1})
-    (result,) = jobs.find_runs(tmp_path)
-    assert result.curves is None
-    assert (folder / "done").exists()
+    folder = (tmp_path / rule().name).rename(tmp_path / "saved")
+    files.write_json(folder / "config.json", rule().to_dict() | {"package": "9.9", "planet": "Mars"})
+    seal.seal(folder)
+    with pytest.warns(UserWarning, match=r"left out: version 9\.9 .* no parameter 'planet'"):
+        assert jobs.find_runs(tmp_path) == []
+
+
+@pytest.mark.parametrize("how", ["edited", "swapped", "removed", "another job's folder"])
+def test_what_is_not_as_it_was_sealed_is_named_and_not_used(tmp_path, how):
+    jobs.run(rule(), tmp_path)
+    jobs.run(rule(seeds=[5, 6]), tmp_path)
+    folder, other = tmp_path / rule().name, tmp_path / rule(seeds=[5, 6]).name
+    if how == "edited":
+        config = json.loads((folder / "config.json").read_text())
+        files.write_json(folder / "config.json", config | {"seeds": [7, 8]})
+        named = "config.json was altered"
+    elif how == "swapped":
+        shutil.copy(other / "outcome.npz", folder / "outcome.npz")
+        named = "outcome.npz was altered"
+    elif how == "removed":
+        (folder / "learned.npz").unlink()
+        named = "learned.npz is missing"
+    else:
+        shutil.rmtree(folder)
+        shutil.copytree(other, folder)
+        named = "config.json belongs to another job"
+    with pytest.warns(UserWarning, match=f"left out: {named}"):
+        assert [r.spec for r in jobs.find_runs(tmp_path)] == [rule(seeds=[5, 6])]
+    with pytest.warns(UserWarning, match=named), pytest.raises(ValueError, match="runs verify"):
+        jobs.load_policies(folder)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO])
+def test_a_read_error_is_no_damage(finished, monkeypatch, number):
+    result, folder, _ = finished
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    read_bytes = Path.read_bytes
+
+    def fail(path):
+        if path.name == "outcome.npz":
+            raise OSError(number, os.strerror(number), str(path))
+        return read_bytes(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        for attempt in (lambda: jobs.run(learned(), folder.parents[1]), lambda: jobs.load(folder)):
+            with pytest.raises(OSError, match=r"outcome\.npz"):
+                attempt()
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert_same(jobs.run(learned(), folder.parents[1]), result)
 
 
 def test_without_its_networks_a_job_gives_no_policies_and_is_computed_again(finished, tmp_path):
@@ -151,12 +194,10 @@ def test_without_its_networks_a_job_gives_no_policies_and_is_computed_again(fini
     shutil.copytree(folder, copy)
     assert len(jobs.load_policies(copy)[1]) == 2
     (copy / "weights.npz").write_bytes(b"no archive")
-    with (
-        pytest.warns(UserWarning, match=r"weights\.npz is damaged"),
-        pytest.raises(ValueError, match="has lost its networks; run the job again"),
-    ):
+    with pytest.raises(ValueError, match=r"weights\.npz was altered; run the job again"):
         jobs.load_policies(copy)
-    assert_same(jobs.run(learned(), tmp_path), result)
+    with pytest.warns(UserWarning, match=r"weights\.npz was altered; set aside"):
+        assert_same(jobs.run(learned(), tmp_path), result)
     assert len(jobs.load_policies(copy)[1]) == 2
 
 
@@ -273,22 +314,39 @@ def test_a_damaged_curve_is_recomputed_with_the_rest(finished, tmp_path):
     copy = tmp_path / learned().name
     shutil.copytree(folder, copy)
     (copy / "curves.npz").write_bytes(b"no archive")
-    with pytest.warns(UserWarning, match=r"curves\.npz is damaged"):
+    with pytest.warns(UserWarning, match=r"curves\.npz was altered"):
         assert_same(jobs.run(learned(), tmp_path), result)
+
+
+def test_sigterm_keeps_a_checkpoint_as_ctrl_c_does(finished, tmp_path, monkeypatch):
+    folder, told = stop_after(4, tmp_path, monkeypatch, signal.SIGTERM), []
+    assert (folder / checkpoint.NAME).exists()
+    assert_same(jobs.run(learned(), tmp_path, told.append), finished[0])
+    assert told[0].update > 4
+
+
+def test_a_stop_whose_exception_got_lost_stops_the_next_training(finished, tmp_path):
+    with noticing_stops():
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Interrupted, match="after 1 of 10 updates"):
+            jobs.run(learned(), tmp_path)
+    assert_same(jobs.run(learned(), tmp_path), finished[0])
 
 
 def shapes():
     """What a checkpoint of `learned` looks like."""
     env = learned().make_env()
-    return jax.eval_shape(lambda: trainer.init(env, learned().make_solver(env), learned().seeds))
+    rollouts, solver = env.in_view(learned().view), learned().make_solver(env)
+    return jax.eval_shape(lambda: trainer.init(rollouts, solver, learned().seeds))
 
 
-def stop_after(update, out, monkeypatch):
+def stop_after(update, out, monkeypatch, number=signal.SIGINT):
     """The job's folder, with Ctrl-C after some update."""
 
     def press(progress):
         if progress.update == update:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "_SECONDS_PER_CHUNK", 0.0)

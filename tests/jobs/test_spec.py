@@ -3,14 +3,20 @@
 import dataclasses
 import json
 
+import jax
 import pytest
 
-from bisimulator.goals import Goal
-from bisimulator.jobs.spec import make_spec, spec_from_dict
+from bisimulator import registry
+from bisimulator.goals import Goal, GoalConfig
+from bisimulator.jobs.spec import default_solver, default_view, make_spec, spec_from_dict
 from bisimulator.methods.bisimulator import Config
-from bisimulator.methods.goal_hooks import GoalConfig, GoalHooks
+from bisimulator.methods.goal_hooks import GoalHooks
+from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.policies.rules import methods_for
+from bisimulator.solvers import trainer
 from bisimulator.solvers.dqn import DQNConfig
 from bisimulator.solvers.ppo import PPOConfig
+from bisimulator.solvers.trainer import SOLVERS
 
 METHODS = ["ppo", "dqn", "ppo-bisimulator", "dqn-bisimulator-reward", "accept-all"]
 
@@ -54,7 +60,13 @@ def test_everything_that_decides_numbers_is_in_the_name():
 
 
 def test_filling_in_a_default_by_hand_is_the_same_job():
-    explicit = make_spec("lending", "ppo-bisimulator", solver=PPOConfig(), config=Config(), seeds=10)
+    explicit = make_spec(
+        "lending",
+        "ppo-bisimulator",
+        solver=default_solver("ppo", "life", with_goal=False),
+        config=Config(),
+        seeds=10,
+    )
     assert explicit.name == make_spec("lending", "ppo-bisimulator").name
 
 
@@ -113,22 +125,34 @@ def test_a_goal_is_trained_on_lives_and_evaluated_with_sampled_actions(options, 
     assert spec.control == (GoalConfig() if spec.goal else None)
 
 
+@pytest.mark.parametrize("name", methods_for(registry.lookup("environment", "lending")))
+def test_a_method_declares_its_view_which_is_the_default_where_there_are_lives(name):
+    entry = registry.lookup("method", name)
+    declared = entry.view if isinstance(entry, LearnedMethod) else "queue"
+    assert declared == ("life" if "bisimulator" in name else "queue")
+    assert make_spec("lending", name).view == default_view("lending", name) == declared
+    assert make_spec("college", name).view == "queue"
+    assert make_spec("lending", name, view="queue").view == "queue"
+
+
 @pytest.mark.parametrize("method", ["ppo", "dqn"])
 def test_the_solver_follows_the_view_and_the_goal(method):
-    """Nothing is discounted in a life, and PPO learns faster with a goal."""
-    default = make_spec("lending", method).solver
-    life, goal, queue_goal = (
+    """Nothing is discounted in a life; with a goal the policy is averaged, and DQN samples and ends its exploration."""
+    queue, life, goal, queue_goal = (
         make_spec("lending", method, **options).solver
         for options in (
+            {},
             {"view": "life"},
             {"goal": "min-recall=0.9"},
             {"goal": "min-recall=0.9", "view": "queue"},
         )
     )
-    rate = 3e-4 if method == "ppo" else default.learning_rate
-    assert life == dataclasses.replace(default, gamma=1.0)
-    assert goal == dataclasses.replace(default, gamma=1.0, learning_rate=rate)
-    assert queue_goal == dataclasses.replace(default, learning_rate=rate)
+    assert queue == SOLVERS[method][1]()
+    assert (life.gamma, goal.gamma, queue_goal.gamma) == (1.0, 1.0, queue.gamma)
+    assert goal.average == queue_goal.average > 0
+    if method == "dqn":
+        assert goal.temperature > life.temperature == 0
+        assert goal.epsilon_end == 0
     mine = make_spec("lending", method, view="life", solver={"gamma": 0.5, "learning_rate": 1e-3}).solver
     assert (mine.gamma, mine.learning_rate) == (0.5, 1e-3)
 
@@ -205,5 +229,17 @@ def test_the_solver_of_a_spec_pursues_its_goal():
     spec = make_spec("lending", "ppo-bisimulator", goal="min-recall=0.9", control={"eta": 0.2}, steps=1024)
     method = spec.make_solver(spec.make_env()).method
     assert isinstance(method, GoalHooks)
-    assert method.goal == Goal.parse("min-recall=0.9")
-    assert method.config == GoalConfig(eta=0.2)
+    assert method.controller.goal == Goal.parse("min-recall=0.9")
+    assert method.controller.config == GoalConfig(eta=0.2)
+
+
+@pytest.mark.parametrize("method", ["ppo", "dqn", "ppo-bisimulator"])
+def test_a_group_blind_policy_is_another_job_and_does_not_look_at_the_group(method):
+    seeing, blind = (make_spec("lending", method, group_blind=blind) for blind in (False, True))
+    assert blind.name != seeing.name
+    env = blind.make_env()
+    shards = trainer.init(env, blind.make_solver(env), (0,))
+    solver, theta = blind.make_solver(env), jax.tree.map(lambda x: x[0], shards[0].theta)
+    assert solver.policy(theta).unseen == env.num_groups
+    with pytest.raises(ValueError, match="cannot be made group-blind"):
+        make_spec("lending", "accept-all", group_blind=True)

@@ -1,5 +1,7 @@
 """Random batches of decisions for the tests of methods."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -26,4 +28,22 @@ def random_batch(seed, steps=12, num_envs=3, groups=2, ends=0.1):
         group=jnp.asarray(rng.integers(0, groups, shape)),
         qualified=jnp.asarray(qualified),
         next_self_obs=jnp.asarray(obs),
+    )
+
+
+def group_batch(seed, steps=12, num_envs=3, groups=2, ends=0.1):
+    """Random decisions about all groups at once (T, E)."""
+    rng = np.random.default_rng(seed)
+    shape = (steps, num_envs, groups)
+    supply, demand = rng.integers(0, 3, shape), rng.integers(0, 5, shape)
+    tallies = {"supply": supply, "demand": demand, "reward": supply - 0.5 * demand}
+    tallies = {name: jnp.asarray(values, jnp.float32) for name, values in tallies.items()}
+    batch = random_batch(seed, steps, num_envs, groups, ends)
+    return dataclasses.replace(
+        batch,
+        accepted=jnp.zeros_like(batch.accepted),
+        qualified=jnp.zeros_like(batch.qualified),
+        group=jnp.full_like(batch.group, -1),
+        reward=tallies["reward"].sum(-1),
+        tallies=tallies,
     )

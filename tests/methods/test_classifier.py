@@ -39,6 +39,7 @@ def test_weights_are_finite_if_a_group_always_or_never_succeeds():
     assert policy.tolist() == [[1] * 4, [0] * 4]
 
 
+@pytest.mark.long
 def test_a_rule_that_knows_raised_scores_admits_fewer_people():
     """Raised scores predict less success, so a rule fitted to them admits fewer than one fitted to past records."""
     env = bisimulator.make("college")

@@ -7,7 +7,7 @@ import pytest
 
 import bisimulator
 from bisimulator.methods.elbert import Config, State, build
-from tests.methods.batches import random_batch
+from tests.methods.batches import group_batch, random_batch
 
 TWO = bisimulator.make("lending", population=6, horizon=100)
 THREE = bisimulator.make("lending", groups=3, population=6, horizon=100)
@@ -78,3 +78,19 @@ def test_a_group_without_demand_does_not_change_the_advantage():
 def test_wrong_options_raise_an_error(wrong):
     with pytest.raises(ValueError, match="must"):
         Config(**wrong)
+
+
+def test_decisions_about_all_groups_have_the_supply_and_demand_of_an_episode():
+    env = bisimulator.make("infectious", horizon=40)
+    method, batch = build(Config(a=50.0), env), group_batch(3)
+    streams = np.asarray(method.streams(None, batch))
+    supply, demand = (np.asarray(batch.tallies[name]) for name in ("supply", "demand"))
+    np.testing.assert_array_equal(streams, np.concatenate([demand, supply], -1))
+    state = learned(method, env, batch)
+    raw = np.random.default_rng(0).normal(size=(16, 5)).astype(np.float32)
+    each = (raw - raw.mean(0)) / raw.std(0)
+    b, u = (40 * x.mean((0, 1)) for x in (demand, supply))
+    z = u / b
+    slope = 2 * (z[0] - z[1]) * np.array([1, -1])
+    expected = each[:, 0] - 50 * ((each[:, 3:] / b - u / b**2 * each[:, 1:3]) @ slope)
+    np.testing.assert_allclose(method.advantage(state, jnp.asarray(raw), ()), expected, rtol=2e-4, atol=2e-4)

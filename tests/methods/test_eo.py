@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -40,6 +41,7 @@ def test_one_score_is_randomised_in_lending():
     assert ((policy > 0) & (policy < 1)).sum() == 1
 
 
+@pytest.mark.long
 def test_frequent_fits_give_a_smaller_recall_gap_than_a_single_fit():
     env = bisimulator.make("lending", population=300, horizon=3000)
     once, always = (

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import bisimulator
 from bisimulator import registry
-from bisimulator.goals import DEMANDS, Goal, Moments
-from bisimulator.methods.goal_hooks import GoalConfig, with_goal
+from bisimulator.goals import DEMANDS, Goal, GoalConfig, Moments
+from bisimulator.methods.goal_hooks import with_goal
 from bisimulator.methods.hooks import LearnedMethod, Plain
 from bisimulator.solvers import trainer
-from tests.methods.batches import random_batch
+from tests.methods.batches import group_batch, random_batch
 from tests.small import HORIZON, POPULATION, SEEDS, tiny
 
 M = Moments()
@@ -42,6 +42,10 @@ def batch_with(accepted, groups=2, seed=0, **other):
     return dataclasses.replace(batch, accepted=accepted, **other)
 
 
+def with_multipliers(state, multipliers):
+    return dataclasses.replace(state, control=dataclasses.replace(state.control, multipliers=multipliers))
+
+
 def correction(method, state, batch):
     return np.asarray(method.reward(state, batch, ()) - batch.reward)
 
@@ -57,28 +61,41 @@ def test_every_hook_of_the_method_underneath_stays_in_force(name):
     assert method.used_hooks() == inner.used_hooks() | {"measure", "reward"}
     assert method.num_streams(ENV) == inner.num_streams(ENV)
     assert method.adapt_at(40) == inner.adapt_at(40)
-    state, inner_state = start(method), inner.init(jax.random.key(0), ENV, 3)
     batch = dataclasses.replace(
         random_batch(1),
         **{field: jnp.zeros((12, 3, ENV.observation_size)) for field in ("obs", "next_obs", "next_self_obs")},
     )
-    learn = jax.random.key(2)
-    state, extras = method.learn(learn, method.measure(state, batch), batch)
-    inner_state, inner_extras = inner.learn(learn, inner.measure(inner_state, batch), batch)
-    assert_same((state.inner, extras), (inner_state, inner_extras))
-    assert_same(method.streams(state, batch), inner.streams(inner_state, batch))
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), extras)
-    advantages = jax.random.normal(jax.random.key(3), (36, 1 + inner.num_streams(ENV)))
-    assert_same(method.advantage(state, advantages, flat), inner.advantage(inner_state, advantages, flat))
+    state, extras, *results = every_hook(method, batch)
+    inner_state, inner_extras, *inner_results = every_hook(inner, batch)
+    assert_same((state.inner, extras, results), (inner_state, inner_extras, inner_results))
     params = method.observe_params(state, ENV.params)
     assert_same(params.omega, inner.observe_params(inner_state, ENV.params).omega)
     # without multipliers, the reward is that of the method underneath
-    free = dataclasses.replace(state, multipliers=tuple(jnp.zeros_like(m) for m in state.multipliers))
-    assert_same(method.reward(free, batch, extras), inner.reward(inner_state, batch, extras))
+    free = with_multipliers(state, tuple(jnp.zeros_like(m) for m in state.control.multipliers))
+    paid, inner_paid = (
+        jax.jit(m.reward)(s, batch, e) for m, s, e in ((method, free, extras), (inner, inner_state, extras))
+    )
+    assert_same(paid, inner_paid)
     described = method.describe(state)
     for key, value in inner.describe(inner_state).items():
         assert_same(described[key], value)
     assert {f"{what}/{demand}" for what in ("multiplier", "slack") for demand in DEMANDS} <= set(described)
+
+
+def every_hook(method, batch):
+    """State and extras after learning, streams, advantages and objective."""
+
+    @jax.jit
+    def run(batch):
+        state = method.init(jax.random.key(0), ENV, 3)
+        state, extras = method.learn(jax.random.key(2), method.measure(state, batch), batch)
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), extras)
+        advantages = jax.random.normal(jax.random.key(3), (36, 1 + method.num_streams(ENV)))
+        advantage = method.advantage(state, advantages, flat)
+        objective = method.objective(state, jnp.linspace(0.5, 1.5, 36), advantage, 0.2)
+        return state, extras, method.streams(state, batch), advantage, objective
+
+    return run(batch)
 
 
 def assert_same(got, expected):
@@ -150,11 +167,11 @@ def test_equal_goals_share_their_compiled_program():
 
 
 def test_a_multiplier_follows_the_controller():
-    """I <- clip(I - eta slack), lambda = clip(I - k slack), on rates with an exponential memory."""
-    config = GoalConfig(window=50.0, eta=0.5, proportional=2.0, max_multiplier=1.5)
+    """I <- clip(I - eta slack), lambda = clip(I - k slack), on clipped slacks of rates with an exponential memory."""
+    config = GoalConfig(window=50.0, eta=0.5, proportional=2.0, largest_violation=0.3, max_multiplier=1.5)
     method = hooks("min-recall=0.9", **dataclasses.asdict(config))
     state, sums, integral = start(method), np.zeros((2, 2)), np.zeros(2)
-    assert not np.asarray(state.multipliers[0]).any()
+    assert not np.asarray(state.control.multipliers[0]).any()
     for seed in range(30):
         batch = random_batch(seed) if seed < 10 or seed > 20 else batch_with(True, seed=seed)
         state = method.measure(state, batch)
@@ -165,28 +182,31 @@ def test_a_multiplier_follows_the_controller():
         for g in range(2):
             sums[g] += (accepted & qualified & (group == g)).sum(), (qualified & (group == g)).sum()
         slack = sums[:, 0] / sums[:, 1] - 0.9
-        integral = np.clip(integral - config.eta * len(group) / 512 * slack, 0, config.max_multiplier)
-        expected = np.clip(integral - config.proportional * slack, 0, config.max_multiplier)
-        np.testing.assert_allclose(state.integral[0], integral, atol=1e-5)
-        np.testing.assert_allclose(state.multipliers[0], expected, atol=1e-5)
+        clipped = np.clip(slack, -config.largest_violation, config.largest_violation)
+        integral = np.clip(integral - config.eta * len(group) / 512 * clipped, 0, config.max_multiplier)
+        expected = np.clip(integral - config.proportional * clipped, 0, config.max_multiplier)
+        np.testing.assert_allclose(state.control.integral[0], integral, atol=1e-5)
+        np.testing.assert_allclose(state.control.multipliers[0], expected, atol=1e-5)
         np.testing.assert_allclose(method.describe(state)["slack/min-recall"], slack, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["min-recall", "min-approval", "recall-gap", "approval-gap", "benefit-gap"])
 def test_multipliers_rise_while_a_demand_is_violated_and_fall_to_zero_when_it_is_met(name):
-    method = hooks(f"{name}={0.9 if name.startswith('min') else 0.1}", window=100.0, eta=5.0)
+    method = hooks(
+        f"{name}={0.9 if name.startswith('min') else 0.1}", window=100.0, eta=5.0, proportional=10.0
+    )
     measure = jax.jit(method.measure)
     state, totals = start(method), []
     for seed in range(6):  # the second group is rejected
         batch = random_batch(seed)
         state = measure(state, dataclasses.replace(batch, accepted=batch.group == 0))
-        totals.append(float(state.multipliers[0].sum()))
+        totals.append(float(state.control.multipliers[0].sum()))
     assert totals[0] > 0
     assert (np.diff(totals) > 0).all()
     for seed in range(250):  # the slack is at most 0.1, so the integral falls more slowly than it rose
         state = measure(state, batch_with(True, seed=seed))
-    assert not np.asarray(state.multipliers[0]).any()
-    assert not np.asarray(state.integral[0]).any()
+    assert not np.asarray(state.control.multipliers[0]).any()
+    assert not np.asarray(state.control.integral[0]).any()
     assert not correction(method, state, random_batch(0)).any()
 
 
@@ -194,8 +214,8 @@ def test_only_the_group_that_misses_the_demand_is_paid():
     method = hooks("min-recall=0.9")
     batch = random_batch(0)
     state = method.measure(start(method), dataclasses.replace(batch, accepted=batch.group == 0))
-    assert np.asarray(state.multipliers[0])[0] == 0
-    assert np.asarray(state.multipliers[0])[1] > 0
+    assert np.asarray(state.control.multipliers[0])[0] == 0
+    assert np.asarray(state.control.multipliers[0])[1] > 0
     paid = correction(method, state, batch_with(True))
     group, qualified = np.asarray(batch.group), np.asarray(batch.qualified)
     assert not paid[group == 0].any()
@@ -208,8 +228,8 @@ def test_multipliers_have_a_maximum():
     state = start(method)
     for seed in range(5):
         state = method.measure(state, batch_with(False, seed=seed))
-    assert (np.asarray(state.integral[0]) == 3).all()
-    assert (np.asarray(state.multipliers[0]) == 3).all()
+    assert (np.asarray(state.control.integral[0]) == 3).all()
+    assert (np.asarray(state.control.multipliers[0]) == 3).all()
 
 
 def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction():
@@ -217,7 +237,7 @@ def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction(
     method = hooks(ALL, env)
     batch = random_batch(0, groups=2, ends=0.3)  # nobody of the third group applies
     state = method.measure(start(method, env), dataclasses.replace(batch, accepted=batch.group == 0))
-    for demand, multipliers in zip(method.goal.demands, state.multipliers, strict=True):
+    for demand, multipliers in zip(method.controller.goal.demands, state.control.multipliers, strict=True):
         if demand.per_group:
             assert multipliers[2] == 0
         else:
@@ -231,15 +251,15 @@ def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction(
 # The correction.
 
 
-@given(st.integers(0, 2**20), st.integers(1, 4), st.sampled_from(sorted(DEMANDS)), st.booleans())
+@given(st.integers(0, 2**20), st.sampled_from([1, 3]), st.sampled_from(sorted(DEMANDS)), st.booleans())
 def test_on_the_batch_that_defines_the_rates_the_correction_has_mean_zero(seed, groups, name, raise_only):
     env = bisimulator.make("lending", groups=groups, population=10, horizon=100)
     demand = DEMANDS[name](0.3, raise_only=raise_only and DEMANDS[name](0.3).can_level_down)
     method = hooks(Goal((demand,)), env)
     batch = random_batch(seed, groups=groups, ends=0.3)
     state = method.measure(start(method, env), batch)
-    multipliers = np.random.default_rng(seed).uniform(0, 3, state.multipliers[0].shape)
-    state = dataclasses.replace(state, multipliers=(jnp.asarray(multipliers, jnp.float32),))
+    multipliers = np.random.default_rng(seed).uniform(0, 3, state.control.multipliers[0].shape)
+    state = with_multipliers(state, (jnp.asarray(multipliers, jnp.float32),))
     paid = correction(method, state, batch)
     for g in range(groups):
         of_group = paid[np.asarray(batch.group) == g]
@@ -248,23 +268,26 @@ def test_on_the_batch_that_defines_the_rates_the_correction_has_mean_zero(seed, 
 
 @given(st.integers(0, 2**20), st.sampled_from(sorted(DEMANDS)))
 def test_the_correction_is_the_derivative_of_the_slacks_by_the_decisions(seed, name):
-    """How the weighted slacks change if a decision counts a little more, up to the scale of the denominators."""
+    """How the weighted slacks change if a decision counts a little more, in units of groups, rewards and slacks."""
     method, demand = hooks(Goal((DEMANDS[name](0.3),))), DEMANDS[name](0.3)
     batch = random_batch(seed, ends=0.5)
     state = method.measure(start(method), batch)
-    multipliers = np.random.default_rng(seed).uniform(0, 3, state.multipliers[0].shape)
-    state = dataclasses.replace(state, multipliers=(jnp.asarray(multipliers, jnp.float32),))
-    sums = np.asarray(state.sums, np.float64)
+    multipliers = np.random.default_rng(seed).uniform(0, 3, state.control.multipliers[0].shape)
+    state = with_multipliers(state, (jnp.asarray(multipliers, jnp.float32),))
+    sums = np.asarray(state.control.sums, np.float64)
     rates, known = demand.rates(sums, np), sums[:, demand.denominator] > 0
     cdf = rates.cumsum(1)[:, :-1]
     if name == "credit-gap" and abs(cdf[0] - cdf[1]).min() < 1e-3:
         return  # a kink: every number in between is a derivative
-    scale = sums[:, demand.denominator].sum() / max(known.sum(), 1)
-    moments = np.asarray(method._moments(batch), np.float64).reshape(36, -1)
+    reward = np.sqrt(np.mean(np.asarray(batch.reward, np.float64) ** 2))
+    unit = {"credit-gap": 6.0, "return-gap": 10 * reward, "min-return": 10 * reward}.get(name, 1.0)
+    of_group = np.bincount(np.asarray(batch.group).ravel(), minlength=2)
+    weights = multipliers * (of_group if demand.per_group else np.minimum.outer(of_group, of_group).ravel())
+    moments = np.asarray(method._moments(batch)[0], np.float64).reshape(36, -1)
     paid, step = correction(method, state, batch).ravel(), 1e-6
 
     def weighted(sums):
-        return demand.slack(demand.rates(sums, np), known, np) @ multipliers
+        return demand.slack(demand.rates(sums, np), known, np) @ weights * reward / unit
 
     for i, g in enumerate(np.asarray(batch.group).ravel()):
         change = np.zeros(sums.shape)
@@ -274,13 +297,26 @@ def test_the_correction_is_the_derivative_of_the_slacks_by_the_decisions(seed, n
             continue
         if not known.all() and not demand.per_group:
             continue  # pairs with an unknown group have no multiplier in training
-        expected = (weighted(sums + step * change) - weighted(sums - step * change)) / (2 * step) * scale
+        expected = (weighted(sums + step * change) - weighted(sums - step * change)) / (2 * step)
         assert paid[i] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", sorted(DEMANDS))
+def test_the_currency_of_rewards_does_not_matter(name):
+    batch, paid = random_batch(0, ends=0.5), []
+    batch = dataclasses.replace(batch, accepted=batch.accepted & (batch.group == 0))
+    for factor in (1.0, 1000.0):  # levels that are not met
+        level = {"min-recall": 0.95, "min-approval": 0.95, "min-return": 100.0 * factor}.get(name, 0.0)
+        method = hooks(Goal((DEMANDS[name](level),)))
+        scaled = dataclasses.replace(batch, reward=batch.reward * factor)
+        paid.append(correction(method, method.measure(start(method), scaled), scaled) / factor)
+    assert paid[0].any()
+    np.testing.assert_allclose(paid[0], paid[1], rtol=1e-3, atol=1e-3)
 
 
 def test_a_life_ends_at_the_score_after_the_decision():
     method, batch = hooks("credit-gap=1"), random_batch(0, ends=0.5)
-    moments = np.asarray(method._moments(batch))
+    moments = np.asarray(method._moments(batch)[0])
     score = np.round(np.asarray(batch.next_self_obs)[..., 0] * 6).astype(int)
     ended = np.asarray(batch.terminated)
     np.testing.assert_array_equal(moments[..., M.FINAL :].sum(-1), ended)
@@ -314,3 +350,29 @@ def test_a_person_applies_as_often_as_horizon_and_population_say():
 def test_a_wrong_control_is_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         GoalConfig(**wrong)
+
+
+# Decisions about all groups at once.
+
+
+def with_supply(batch, supply):
+    return dataclasses.replace(batch, tallies={**batch.tallies, "supply": supply})
+
+
+def test_a_benefit_gap_pays_for_supplying_the_group_that_receives_less():
+    env, horizon = bisimulator.make("infectious", horizon=12), 12
+    method, batch = hooks("benefit-gap=0.05", env), group_batch(0, steps=horizon)
+    scarce = {**batch.tallies, "supply": batch.tallies["supply"] * jnp.array([1.0, 0.0])[None, None]}
+    batch = with_supply(batch, scarce["supply"])
+    state = jax.jit(method.measure)(start(method, env), batch)
+    reward = jax.jit(lambda supply: method.reward(state, with_supply(batch, supply), ()))
+    supply, demand = (np.asarray(scarce[name]).sum((0, 1)) for name in ("supply", "demand"))
+    rates = supply / (demand + 3)  # three environments with one episode each
+    slack = method.describe(state)["slack/benefit-gap"].reshape(2, 2)
+    np.testing.assert_allclose(slack[0, 1], 0.05 - (rates[0] - rates[1]), rtol=1e-5)
+    paid = {}
+    for group in (0, 1):
+        one_more = scarce["supply"] + jnp.eye(2)[group][None, None]
+        paid[group] = np.asarray(reward(one_more) - reward(scarce["supply"]))
+    assert (paid[1] > 0).all()
+    assert (paid[0] < 0).all()

@@ -38,6 +38,12 @@ def test_the_default_advantage_is_that_of_the_reward_standardised():
     np.testing.assert_allclose(got, [-(1.5**0.5), 0, 1.5**0.5], rtol=1e-5)
 
 
+def test_the_default_objective_is_clipped():
+    ratio, advantage = jnp.array([0.5, 1.5, 0.5, 1.5, 1.1]), jnp.array([1.0, 1.0, -1.0, -1.0, 2.0])
+    got = Method().objective((), ratio, advantage, 0.2)
+    np.testing.assert_allclose(got, [0.5, 1.2, -0.8, -1.5, 2.2], rtol=1e-6)
+
+
 def test_standardising_equal_numbers_does_not_divide_by_zero():
     np.testing.assert_array_equal(standardise(jnp.full(4, 7.0)), np.zeros(4))
 

@@ -49,6 +49,7 @@ def test_wrong_options_raise_an_error(wrong):
         Config(**wrong)
 
 
+@pytest.mark.long
 def test_a_rule_fitted_to_seen_applicants_comes_close_to_the_oracle():
     env = bisimulator.make("lending", population=200, horizon=4000)
     oracle, learner = (

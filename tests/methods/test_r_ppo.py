@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator.methods._running_recall import running_gaps
+from bisimulator.methods._running_gaps import running_gaps
 from bisimulator.methods.r_ppo import Config, build
 from tests.methods.batches import random_batch
 

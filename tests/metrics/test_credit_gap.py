@@ -11,6 +11,7 @@ from scipy.stats import wasserstein_distance
 
 from bisimulator import registry
 from bisimulator.core import SCORE_GRID, Snapshot, score_histograms
+from bisimulator.metrics import credit_gap
 from bisimulator.metrics.credit_gap import METRIC, gaps, pairwise_gaps
 from tests.metrics.outcomes import outcome
 
@@ -31,6 +32,13 @@ def test_pairs_are_kantorovich_distances(table):
     np.testing.assert_allclose(
         [numbers["x"], numbers["x_mean"]], [max(expected), np.mean(expected)], atol=1e-12
     )
+
+
+def test_pairs_are_the_same_some_at_a_time(monkeypatch):
+    table = np.random.default_rng(0).integers(0, 9, (3, 5, 4)).astype(float)
+    expected = pairwise_gaps(table, 1)
+    monkeypatch.setattr(credit_gap, "_AT_ONCE", 30)
+    np.testing.assert_array_equal(pairwise_gaps(table, 1), expected)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 64)), min_size=2, max_size=9))

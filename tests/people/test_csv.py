@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bisimulator.people._csv import complete_rows, read_table
+from tests.messages import refused
 
 words = st.text(
     st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\x85\u2028\u2029"),
@@ -119,10 +120,8 @@ FILES = [
 @pytest.mark.parametrize(("content", "parts"), FILES)
 def test_unreadable_files_raise_an_error_that_says_why(content, parts, tmp_path):
     (tmp_path / "p.csv").write_bytes(content)
-    with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
+    with refused(parts):
         read_table(tmp_path / "p.csv", NAMES)
-    for part in parts:
-        assert part in str(raised.value)
 
 
 def test_a_missing_file_a_folder_and_an_unknown_encoding_are_refused(tmp_path):

@@ -14,6 +14,7 @@ import bisimulator
 from bisimulator import Population
 from bisimulator.exact import chain
 from bisimulator.people._estimation_options import EstimationOptions, OptionKeywords
+from tests.messages import refused
 
 COLUMNS = ["race", "score", "paid"]
 
@@ -73,6 +74,12 @@ def test_people_are_counted_by_group_and_bin(people, path):
     np.testing.assert_allclose(population.shares, [(race == name).mean() for name in population.group_names])
     assert population.bin_labels == ["300-500", "500-700", "700-850"]
     assert "x 3" in repr(population)
+
+
+def test_people_are_counted_in_other_bins(people, path):
+    population = Population.from_csv(path, **NAMED, edges=(300, 500, 700, 850))
+    other = Population.from_csv(path, **NAMED, edges=(300, 640, 850))
+    np.testing.assert_array_equal(population.count((300, 640, 850)), other.people)
 
 
 def test_files_frames_and_mappings_give_the_same_population(people, path):
@@ -223,10 +230,8 @@ WRONG = [
 
 @pytest.mark.parametrize(("keywords", "parts"), WRONG)
 def test_wrong_records_raise_an_error_that_names_the_problem(keywords, parts, people):
-    with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
+    with refused(parts):
         Population.from_frame(people, **NAMED | keywords)
-    for part in parts:
-        assert part in str(raised.value)
 
 
 def test_an_unknown_option_suggests_the_closest_one(people):
@@ -270,10 +275,8 @@ WRONG_TABLES = [
 
 @pytest.mark.parametrize(("rows", "names", "parts"), WRONG_TABLES)
 def test_wrong_tables_raise_an_error_that_names_the_problem(rows, names, parts):
-    with pytest.raises(ValueError) as raised:  # noqa: PT011 - every part of the message is checked below
+    with refused(parts):
         Population.from_table(rows, **names)
-    for part in parts:
-        assert part in str(raised.value)
 
 
 @given(

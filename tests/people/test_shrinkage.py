@@ -36,16 +36,25 @@ def test_the_weight_maximises_the_likelihood_of_the_counts(true_weight, rng):
     assert true_weight / 2 < weight < 2 * true_weight
 
 
-def test_equal_rates_are_pooled_and_different_rates_are_preserved(rng):
-    people = np.array([[5000.0] * 8, [40.0] * 8])
-    same = expit(np.linspace(-2, 3, 8))
-    alike = rng.binomial(people.astype(int), same)
-    rates, _ = shrink(people, alike.astype(float))
-    assert abs(rates[1] - same).max() < 0.05 < abs(alike[1] / 40 - same).max()
-    apart = np.stack([rng.binomial(5000, same), rng.binomial(40, same / 3)]).astype(float)
-    rates, _ = shrink(people, apart)
-    assert abs(rates[1] - apart[1] / 40).max() < 0.06
-    np.testing.assert_allclose(rates[0], apart[0] / 5000, atol=0.01)
+SAME = expit(np.linspace(-2, 3, 8))
+SMALL = {  # rates of a small group beside a large one with the rates SAME
+    "alike": SAME,
+    "an equal effect at all scores": expit(np.linspace(-2, 3, 8) - 0.6),
+    "a third everywhere": SAME / 3,
+    "the same at all scores": np.full(8, 0.5),
+}
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_a_small_group_s_rates_are_nearer_to_the_truth_than_plain_ones_and_not_biased(case, rng):
+    people, truth = np.array([[5000.0] * 8, [40.0] * 8]), np.stack([SAME, SMALL[case]])
+    ours, plain = [], []
+    for _ in range(30):
+        repaid = rng.binomial(people.astype(int), truth).astype(float)
+        ours.append((shrink(people, repaid)[0] - truth)[1])
+        plain.append((repaid / people - truth)[1])
+    assert np.square(ours).mean() <= np.square(plain).mean()
+    assert abs(np.mean(ours)) < 0.02
 
 
 def test_the_trend_solves_the_likelihood_equations_and_exists_for_any_counts():

@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
+from bisimulator.core import Box
 from bisimulator.policies import networks as nets
-from bisimulator.policies.networks import make_mlp
+from bisimulator.policies.networks import Gaussian, Network, make_mlp
 
 FEW, MANY = 2, 80
 
@@ -21,10 +23,13 @@ def observations(groups: int, count: int = 7, other: int = 2) -> np.ndarray:
 @pytest.mark.parametrize("groups", [0, FEW, 32, 33, 100])
 @pytest.mark.parametrize("hidden", [(), (8,), (8, 6)])
 def test_any_leading_axes_and_any_number_of_groups(groups, hidden):
-    network = make_mlp(jax.random.key(0), groups + 3, hidden, 3, 0.01, groups=groups)
+    network = jax.eval_shape(
+        lambda key: make_mlp(key, groups + 3, hidden, 3, 0.01, groups=groups), jax.random.key(0)
+    )
     assert network.inputs == groups + 3
     for shape in ((), (4,), (2, 5)):
-        assert jax.eval_shape(network, jnp.ones((*shape, groups + 3))).shape == (*shape, 3)
+        x = jax.ShapeDtypeStruct((*shape, groups + 3), jnp.float32)
+        assert jax.eval_shape(lambda network, x: network(x), network, x).shape == (*shape, 3)
 
 
 def test_few_groups_are_a_plain_perceptron():
@@ -70,3 +75,36 @@ def test_every_group_of_many_can_be_told_apart():
     for _ in range(400):
         network = step(network)
     assert (jnp.sign(network(x)[:, 0]) == wanted).all()
+
+
+@pytest.mark.parametrize("groups", [3, 50])
+def test_a_group_blind_network_gives_all_groups_the_same(groups):
+    key = jax.random.key(0)
+    obs = jnp.concatenate([jnp.full((groups, 1), 0.4), jnp.eye(groups), jnp.full((groups, 2), 0.7)], 1)
+    blind, seeing = (
+        make_mlp(key, groups + 3, (8,), 2, 1.0, groups=groups, group_blind=blind) for blind in (True, False)
+    )
+    assert blind.inputs == seeing.inputs == groups + 3
+    out = np.asarray(blind(obs))
+    np.testing.assert_array_equal(out, np.tile(out[:1], (groups, 1)))
+    assert np.ptp(np.asarray(seeing(obs)), axis=0).max() > 0
+    assert np.ptp(np.asarray(blind(obs.at[:, 0].set(jnp.linspace(0, 1, groups)))), axis=0).max() > 0
+
+
+def test_a_gaussian_has_the_densities_of_scipy_and_stays_in_bounds():
+    gaussian = Gaussian(make_mlp(jax.random.key(0), 3, (4,), 2, 1.0), jnp.array([-1.0, 0.5]))
+    obs = np.random.default_rng(0).normal(size=(2000, 3)).astype(np.float32)
+    actions = np.asarray(jax.jit(lambda g, obs: g.sample(jax.random.key(1), obs))(gaussian, obs))
+    mean, sd = np.asarray(gaussian(obs)), np.exp([-1.0, 0.5])
+    expected = scipy.stats.norm.logpdf(actions, mean, sd)
+    np.testing.assert_allclose(gaussian.log_prob(obs, actions), expected.sum(1), rtol=1e-4, atol=1e-4)
+    assert float(gaussian.entropy()) == pytest.approx(scipy.stats.norm.entropy(scale=sd).sum(), rel=1e-5)
+    z = (actions - mean) / sd
+    assert scipy.stats.kstest(z.ravel(), "norm").pvalue > 0.01
+
+    class Bounded:
+        action_space = Box(-0.5, 0.5, (2,))
+
+    for greedy in (True, False):
+        decided = np.asarray(Network(gaussian, greedy).bind(Bounded)(jax.random.key(1), obs))
+        np.testing.assert_allclose(decided, np.clip(mean if greedy else actions, -0.5, 0.5), atol=1e-5)

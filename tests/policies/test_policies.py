@@ -7,6 +7,7 @@ import pytest
 
 import bisimulator
 from bisimulator import policies, registry
+from tests.matrix import matrix, some
 
 ENV = bisimulator.make("lending", population=10, horizon=20)
 
@@ -138,3 +139,62 @@ def test_the_registered_threshold_is_where_a_decision_pays():
     assert rule.build(rule.config, bisimulator.make("college")).levels.tolist() == [6, 6]
     assert rule.build(rule.config, bisimulator.make("lending", repayment=[0.4] * 7)).levels.tolist() == [7, 7]
     assert rule.build(rule.config, bisimulator.make("lending-conscientiousness")).levels.tolist() == [3, 3]
+
+
+GENERATOR = np.random.default_rng(0)
+RANDOM = {
+    "a number per call": lambda obs: np.full(len(obs), np.random.rand() < 0.5),  # noqa: NPY002
+    "a number per person": lambda obs: np.random.rand(len(obs)) < 0.5,  # noqa: NPY002
+    "a threshold": lambda obs: obs[:, 0] >= GENERATOR.random(),
+    "almost never": lambda obs: (obs[:, 0] >= 0.5) | (GENERATOR.random() < 1e-9),
+    "NumPy alone": lambda obs: np.asarray(obs)[:, 0] >= GENERATOR.random(),
+}
+
+
+@pytest.mark.parametrize("name", some(RANDOM, ("almost never", "NumPy alone")))
+def test_a_function_that_draws_random_numbers_is_never_exact(name):
+    obs = jnp.asarray(ALL)
+    assert policies.as_policy(RANDOM[name]).accept_probability(ENV, obs) is None
+    certificate = bisimulator.certify(ENV, RANDOM[name], seeds=2, episodes=1)
+    assert not certificate.exact
+    assert "random" in certificate.reason
+
+
+def test_a_function_that_draws_random_numbers_draws_them_in_every_step():
+    rates = bisimulator.evaluate(ENV, RANDOM["a number per call"], seeds=30, episodes=1)
+    approved, applied = (rates.outcome.count(c).sum(-1) for c in ("approved", "applied"))
+    assert 0.3 < approved.sum() / applied.sum() < 0.7
+    assert len(np.unique(approved)) > 2
+
+
+def test_a_function_with_a_key_must_draw_with_it():
+    with pytest.raises(TypeError, match="draw with the key"):
+        actions(lambda key, obs: obs[:, 0] >= np.random.rand())  # noqa: NPY002
+
+
+def test_deterministic_functions_stay_exact():
+    for name in ("jax", "numpy", "with a default"):
+        assert bisimulator.certify(ENV, FUNCTIONS[name]).exact
+
+
+def test_a_compiled_program_is_not_used_again_with_other_values():
+    level, table = 0.0, np.zeros(1)
+
+    def policy(obs):
+        return obs[:, 0] >= level + table[0]
+
+    assert bisimulator.evaluate(ENV, policy, seeds=1, episodes=1).summary["approval_rate_mean"][0] == 1
+    level = 2.0
+    assert bisimulator.evaluate(ENV, policy, seeds=1, episodes=1).summary["approval_rate_mean"][0] == 0
+    level, table[0] = 0.0, 3.0
+    assert bisimulator.evaluate(ENV, policy, seeds=1, episodes=1).summary["approval_rate_mean"][0] == 0
+
+
+@pytest.mark.parametrize(("action", "library"), matrix([2, 7, -1], [jnp, np]))
+def test_actions_that_the_environment_does_not_have_are_refused(action, library):
+    def policy(obs):
+        return library.where(library.asarray(obs)[:, 0] >= 0.5, action, 0)
+
+    for use in (bisimulator.evaluate, bisimulator.certify):
+        with pytest.raises(ValueError, match=f"action {action}; return 0 .reject. or 1 .accept."):
+            use(ENV, policy)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HOW_TO_GET = "no Chromium found; get one with `apt-get install chromium`"
+READY = "document.documentElement?.classList.contains('ready')"  # the page's script has run
+LOADED = "location.protocol === 'file:' && document.readyState === 'complete'"  # of a page without scripts
 _PATIENCE = 60.0  # seconds for one answer
 
 
@@ -99,7 +101,7 @@ class Browser:
         elif message.get("method") == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
-    def open(self, path: Path, *, width=1280, height=900, fragment="", dark=False):
+    def open(self, path: Path, *, width=1280, height=900, fragment="", dark=False, ready=READY):
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -111,7 +113,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=path.as_uri() + fragment)
-        self.until("document.documentElement?.classList.contains('ready')")
+        self.until(ready)
 
     def run(self, script):
         """The value of a JavaScript expression."""
@@ -126,6 +128,12 @@ class Browser:
             if time.monotonic() > end:
                 raise TimeoutError(f"never true: {script}; {self.problems}")
             time.sleep(0.02)
+
+    def pdf(self) -> bytes:
+        """The page as it is printed on A4."""
+        return base64.b64decode(
+            self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)["data"]
+        )
 
     def screenshot(self, *, whole=False) -> bytes:
         clip = {}

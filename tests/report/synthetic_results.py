@@ -8,12 +8,18 @@ import numpy as np
 from bisimulator import registry
 from bisimulator.core import COUNTS, SCORE_GRID, Outcome
 from bisimulator.jobs.learning_curves import Curves
+from bisimulator.jobs.references import Reference
 from bisimulator.jobs.spec import make_spec
 from bisimulator.jobs.store import Result
 from bisimulator.methods.hooks import LearnedMethod
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&"
 SCORES = {"college": 10}  # lending has 7
+REFERENCE = Reference(
+    accept_all={"average_return": (800.0, 0.0), "recall_gap": (0.0, 0.0), "credit_gap": (1.0, 0.0)},
+    frontiers={"recall_gap": (np.array([0.0, 0.5]), np.array([900.0, 1200.0]))},
+    left_out={"credit_gap": "it takes minutes"},
+)
 
 
 def synthetic_result(

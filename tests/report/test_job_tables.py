@@ -62,9 +62,18 @@ def test_show_names_what_is_damaged(store, capsys):
     assert (store / job().name / "done").exists()  # looking changes nothing
 
 
+def test_verify_names_every_file_that_was_changed(store, capsys):
+    assert "1 finished jobs" in shown(capsys, "verify", "--out", str(store))
+    (store / job().name / "episodes.csv").write_text("seed\n0\n")
+    assert cli.main(["runs", "verify", "--out", str(store)]) == 2
+    captured = capsys.readouterr()
+    assert f"{store / job().name}: episodes.csv was altered" in captured.out
+    assert "1 of 2 jobs" in captured.err
+
+
 def test_clean_says_what_it_would_remove_and_needs_a_yes(store, capsys):
     text = shown(capsys, "clean", "--out", str(store))
-    assert f"{job(seeds=3).name} (stopped at 25%): checkpoint.npz, config.json" in text
+    assert f"{store / job(seeds=3).name} (stopped at 25%): checkpoint.npz, config.json" in text
     assert "add --yes" in text
     assert (store / job(seeds=3).name / "checkpoint.npz").exists()
     assert "Removed 2 files" in shown(capsys, "clean", "--yes", "--out", str(store))

@@ -8,7 +8,13 @@ import pytest
 
 from bisimulator.report.report_page import render_report
 from tests.report.browser import HOW_TO_GET, Browser, find_browser
-from tests.report.synthetic_results import HOSTILE, hostile_method, several_results, synthetic_result
+from tests.report.synthetic_results import (
+    HOSTILE,
+    REFERENCE,
+    hostile_method,
+    several_results,
+    synthetic_result,
+)
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=HOW_TO_GET)
 
@@ -135,6 +141,21 @@ def test_another_measure_of_fairness_can_be_chosen(browser, path):
     assert browser.run(hollow) == 4
     browser.run("document.querySelector('.controls input').click()")
     assert browser.run(hollow) == 0
+
+
+def test_the_frontier_and_accept_all_are_drawn_within_the_frame(browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render_report(several_results(), {"lending": REFERENCE}), encoding="utf-8")
+    browser.open(path)
+    assert browser.problems == []
+    script = """(() => {
+      const canvas = document.querySelectorAll('.chart svg.canvas')[0];
+      const line = canvas.querySelector('.frontier').parentNode.getBoundingClientRect();
+      const frame = canvas.getBoundingClientRect();
+      return [document.querySelectorAll('.frontier').length, line.left > frame.left && line.bottom < frame.bottom,
+              [...canvas.querySelectorAll('.name')].filter(t => t.textContent === 'accept-all').length];
+    })()"""
+    assert browser.run(script) == [1, True, 2]  # the job, and the exact value
 
 
 def test_names_of_points_overlap_neither_each_other_nor_the_frame(browser, path):

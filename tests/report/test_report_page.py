@@ -1,6 +1,7 @@
 """The HTML page: it loads nothing, everything is escaped, and its numbers are those of the results."""
 
 import base64
+import dataclasses
 import hashlib
 import html
 import json
@@ -11,9 +12,16 @@ import numpy as np
 import pytest
 
 from bisimulator import registry
+from bisimulator.policies.rules import methods_for
 from bisimulator.report._charts import plain
 from bisimulator.report.report_page import render_report, script_json
-from tests.report.synthetic_results import HOSTILE, hostile_method, several_results, synthetic_result
+from tests.report.synthetic_results import (
+    HOSTILE,
+    REFERENCE,
+    hostile_method,
+    several_results,
+    synthetic_result,
+)
 
 
 class Reader(HTMLParser):
@@ -47,6 +55,11 @@ class Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def results():
     return several_results()
+
+
+def test_equal_results_give_equal_pages_however_long_they_took(results):
+    slower = [dataclasses.replace(result, seconds=1e4) for result in results]
+    assert render_report(slower) == render_report(results)
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +141,21 @@ def test_the_scatter_has_the_means_and_intervals_of_the_results(read, results):
     } - {"accept-all"}
 
 
+def test_the_scatter_has_accept_all_and_the_frontier_if_they_are_known(results):
+    reader = Reader(render_report(results, {"lending-10-groups": REFERENCE}))
+    first, second = (chart["options"] for chart in reader.data["charts"] if chart["kind"] == "scatter")
+    assert not any("references" in option or "frontier" in option for option in first)
+    recall, credit = second
+    (point,) = recall["references"]
+    assert (point["label"], point["method"], point["x"], point["y"]) == ("accept-all", None, 0, 800)
+    assert recall["frontier"] == [[0, 0.5], [900, 1200]]
+    assert "frontier" not in credit
+    words = " ".join(reader.texts[""])
+    assert "accept-all was not among the jobs; its values are exact." in words
+    assert "no policy has a higher expected return at that recall gap." in words
+    assert "No frontier of the credit gap: it takes minutes." in words
+
+
 def test_curves_have_every_evaluation(read, results):
     label = "recall gap during training in lending, one line per method"
     chart = next(chart for chart in read.data["charts"] if chart.get("label") == label)
@@ -184,5 +212,6 @@ def test_settings_that_differ_between_jobs_are_not_reported_for_the_scenario():
 
 def test_a_full_report_stays_small():
     """Eleven methods with 40 evaluations; the paper has four scenarios, so a quarter of 3 MB each."""
-    methods = [name for name in registry.names("method") if name not in ("reject-all", "threshold")][:11]
+    usable = methods_for(registry.lookup("environment", "lending"))
+    methods = [name for name in usable if name not in ("reject-all", "threshold")][:11]
     assert len(render_report([synthetic_result(method=method, points=40) for method in methods])) < 750_000

@@ -115,7 +115,9 @@ def test_how_much_of_the_paper_is_matched():
     assert sentence.startswith("Of the paper's 186 numbers 28 were run here: ")
     assert "158 were not run." in sentence
     assert "only 3 seeds or 400,000 training steps" in sentence  # wide intervals overlap easily
+    assert "times as wide as the published ones (median); if they were no wider, " in sentence
     assert "seeds or" not in paper_sentence([synthetic_result(seeds=10)])
+    assert "With one seed there are no intervals" in paper_sentence([synthetic_result(seeds=1)])
     assert paper_sentence([synthetic_result(method="accept-all")]) == (
         "None of the paper's 186 numbers was run here."
     )

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from bisimulator.core import Outcome
 from bisimulator.evaluation.intervals import Interval
 from bisimulator.report import statistics
 from bisimulator.report._by_scenario import by_scenario
@@ -20,9 +21,7 @@ def entries(*results):
 def test_differences_are_paired_by_seed_whatever_their_order():
     ppo, dqn = synthetic_result(method="ppo", noise=0.1), synthetic_result(method="dqn", noise=0.1)
     order = [2, 0]  # the seeds of the other job, and only two of them
-    outcome = dataclasses.replace(
-        dqn.outcome, **{f.name: getattr(dqn.outcome, f.name)[order] for f in dataclasses.fields(dqn.outcome)}
-    )
+    outcome = Outcome.from_arrays({name: values[order] for name, values in dqn.outcome.arrays().items()})
     shuffled = dataclasses.replace(dqn, spec=dataclasses.replace(dqn.spec, seeds=(2, 0)), outcome=outcome)
     difference = statistics.paired_difference(shuffled, ppo, "recall_gap")
     both = (dqn.columns["recall_gap"] - ppo.columns["recall_gap"]).mean(1)[order]

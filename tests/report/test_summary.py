@@ -15,8 +15,9 @@ def test_every_scenario_of_the_paper_has_a_row_and_there_is_one_for_all():
 def test_the_page_has_the_counts_the_definitions_and_the_statistics():
     text = markdown_summary(several_results())
     total = counts_by_scenario(several_results())["all"]
-    numbers = " | ".join(map(str, total.by_verdict.values()))
-    assert f"| all | {numbers} | 186 | {total.matched + total.beaten} | {total.within} |" in text
+    numbers = " | ".join(map(str, [*total.by_verdict.values(), 186, total.matched + total.beaten]))
+    assert f"| all | {numbers} | {total.within} | {total.only_by_width} | {total.width:.2f} |" in text
+    assert "| college | 0 | 0 | 0 | 60 | 60 | 0 | 0 | 0 |  |" in text  # nothing was run, so there is no width
     for words in ("Matched: the two 95% intervals", "Beaten: they do not", "### Interquartile means"):
         assert words in text
     assert text.count("### Differences from plain PPO") == 2

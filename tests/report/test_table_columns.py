@@ -70,6 +70,10 @@ def test_if_the_papers_table_would_leave_groups_out_there_are_means_over_groups(
 def test_other_settings_have_no_row_in_the_paper():
     assert paper_row(make_spec("lending", "ppo")) == published.row("lending", "PPO")
     assert paper_row(make_spec("lending", "ppo", settings={"population": 500})) == {}
+    assert paper_row(make_spec("lending", "ppo", view="life")) == {}
+    row = published.row("lending", "PPO + Bisimulator")
+    for view in ("life", "queue"):
+        assert paper_row(make_spec("lending", "ppo-bisimulator", view=view)) == row
     assert paper_row(make_spec("lending", "reject-all")) == {}
 
 

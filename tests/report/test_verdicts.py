@@ -59,6 +59,26 @@ def test_a_mean_may_lie_within_the_published_interval_or_only_near_it():
     assert within == [True, True, False]
 
 
+def test_a_wide_interval_matches_but_not_without_being_named():
+    """A small sample does not look better than a large one."""
+    theirs = Published(1.00, 0.05)
+    narrow, wide, wider = (
+        PaperComparison("lending", "PPO", "credit_gap", ours, theirs)
+        for ours in ((1.10, 0.05), (1.11, 0.10), (1.50, 0.60))
+    )
+    assert [c.verdict for c in (narrow, wide, wider)] == [MATCHED] * 3
+    assert [c.only_by_width for c in (narrow, wide, wider)] == [False, True, True]
+    assert [c.width_ratio for c in (narrow, wide, wider)] == pytest.approx([1, 2, 12])
+    counts = count_verdicts([narrow, wide, wider])
+    assert (counts.matched, counts.only_by_width, counts.width) == (3, 2, pytest.approx(2))
+
+
+def test_widths_that_are_not_known_are_not_counted():
+    one_seed = PaperComparison("lending", "PPO", "credit_gap", (1.0, math.nan), Published(1.0, 0.05))
+    printed_as_0 = PaperComparison("lending", "PPO", "recall_g1", (1.0, 0.01), Published(1.0, 0.0))
+    assert math.isnan(count_verdicts([one_seed, printed_as_0]).width)
+
+
 def test_every_number_of_a_job_is_compared_once():
     results = several_results()
     compared = compare_with_paper([*results, *results])

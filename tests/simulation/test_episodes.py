@@ -15,6 +15,7 @@ from bisimulator.envs.college import COLLEGE
 from bisimulator.envs.lending import LENDING, describe
 from bisimulator.exact import chain
 from bisimulator.simulation import episodes as simulate
+from tests.matrix import matrix
 
 EPISODES, POPULATION, HORIZON, GROUPS, SCORES = 400, 20, 150, 2, 4
 
@@ -74,9 +75,9 @@ def deviations(simulator, env, table, seed):
 
 
 @pytest.mark.parametrize(
-    "simulator", [simulate.episode, simulate.episode_by_steps], ids=["side by side", "step by step"]
+    ("simulator", "conscientiousness"),
+    matrix([simulate.episode, simulate.episode_by_steps], [False, True]),
 )
-@pytest.mark.parametrize("conscientiousness", [False, True], ids=["credit", "conscientiousness"])
 def test_simulated_means_lie_within_four_standard_errors_of_the_exact_ones(simulator, conscientiousness):
     @settings(max_examples=12)
     @given(env=worlds(conscientiousness), table=tables, seed=st.integers(0, 2**20))
@@ -104,14 +105,14 @@ def test_side_by_side_keeps_each_persons_history_in_order(key):
         known[tuple(after[t])] = known.get(tuple(after[t]), 0) + 1
         assert obs[t, 1 + group[t]] == 1
     assert sum(known.values()) <= 3
-    final = {tuple(looks) for looks in np.asarray(describe(state.people, env.params))}
+    final = {tuple(looks) for looks in np.asarray(describe(state.people, env.params, state.t))}
     assert {looks for looks, n in known.items() if n > 0} <= final
 
 
 @pytest.mark.parametrize("chance", [1.0, 0.6])
 def test_nothing_counts_after_a_termination(chance):
     env = bisimulator.make("college", population=8, horizon=50)
-    outcome, decisions = college_episode(policies.random(chance), env.params)
+    outcome, decisions = jax.tree.map(np.asarray, college_episode(policies.random(chance), env.params))
     valid = np.asarray(decisions.valid)
     length = valid.sum()
     assert valid[:length].all()

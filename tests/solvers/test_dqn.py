@@ -9,7 +9,7 @@ import pytest
 
 from bisimulator.methods.hooks import Method, Plain
 from bisimulator.solvers import trainer
-from bisimulator.solvers.dqn import DQN, DQNConfig, explore
+from bisimulator.solvers.dqn import DQN, DQNConfig, Theta
 from tests import probes
 
 GAMMA = 0.9
@@ -22,6 +22,7 @@ CONFIG = DQNConfig(
     gamma=GAMMA,
     target_every=5,
     capacity=512,
+    epsilon_end=0.2,  # so that every action keeps being tried
     hidden=(16,),
     input_scale=1.0,
 )
@@ -45,10 +46,11 @@ def known_q(which):
         probes.TWO_STEP: {0.0: (-GAMMA, GAMMA), -1.0: (-1, -1), 1.0: (1, 1)},
         probes.TERMINATED: {0.0: (1, 1)},
         probes.TRUNCATED: {0.0: (1 / (1 - GAMMA), 1 / (1 - GAMMA))},
+        probes.TURNS: {-1.0: (-1, -1), 0.0: (0, 0), 1.0: (1, 1)},
     }[which]
 
 
-@pytest.mark.parametrize("which", range(7))
+@pytest.mark.parametrize("which", range(8))
 def test_action_values_of_the_probes(which):
     """All rewards are certain, so every action's value is learned: within 5% of the largest."""
     training = trainer.train(probes.probe(which), DQN(CONFIG, Plain(), UPDATES), SEEDS)
@@ -56,6 +58,14 @@ def test_action_values_of_the_probes(which):
     wanted = np.array([*known.values()], float)
     got = q_values(training, known)
     np.testing.assert_allclose(got, np.tile(wanted, (2, 1, 1)), atol=0.05 * np.abs(wanted).max())
+
+
+def test_bootstrapping_through_the_same_person_values_what_a_decision_does_to_the_person():
+    config = dataclasses.replace(CONFIG, bootstrap="same-person", visit_gamma=0.5)
+    training = trainer.train(probes.probe(probes.TURNS), DQN(config, Plain(), UPDATES), SEEDS)
+    known = probes.values_of_turns(0.5)
+    wanted = np.array([*known.values()])
+    np.testing.assert_allclose(q_values(training, known), np.tile(wanted, (2, 1, 1)), atol=0.1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +92,8 @@ def test_a_drawn_batch_is_rewarded_by_what_the_method_knows_now():
     np.testing.assert_allclose(probes.all_seeds(training)[1], 4.0, rtol=1e-4)
     np.testing.assert_allclose(q_values(training, [0.0])[:, 0], [[3, 5]] * 2, atol=0.1)
     for part in training:
-        assert set(np.unique(part.replay.data.reward)) == {-1, 1}  # the original rewards are stored
+        drawn = part.replay.sample(jax.random.key(0)[None], (100,))
+        assert set(np.unique(drawn.reward)) == {-1, 1}  # the original rewards are stored
 
 
 class Recorder(Method):
@@ -114,9 +125,9 @@ def test_hooks_are_called_with_the_shapes_they_promise_and_training_keeps_its_ow
     assert method.seen == {
         "init": CONFIG.num_envs,
         "learn": ((), (5,), (CONFIG.minibatch, 1, size)),
-        "reward": ((5,), (CONFIG.minibatch, size), ()),
+        "reward": ((5,), (CONFIG.epochs, CONFIG.minibatch, size), ()),
     }
-    assert training.replay.data.obs.shape == (3, CONFIG.capacity, size)
+    assert training.replay.rows.shape[:2] == (3, CONFIG.capacity)
     assert logs["loss"].shape == (3,)
     assert jax.tree.map(lambda x: (x.shape, x.dtype), training) == jax.tree.map(
         lambda x: (x.shape, x.dtype), after
@@ -124,7 +135,7 @@ def test_hooks_are_called_with_the_shapes_they_promise_and_training_keeps_its_ow
 
 
 def test_exploration_falls_in_a_line_and_stays():
-    solver = DQN(dataclasses.replace(CONFIG, epsilon_fraction=0.5), Plain(), updates=100)
+    solver = DQN(dataclasses.replace(CONFIG, epsilon_end=0.05, epsilon_fraction=0.5), Plain(), updates=100)
     got = [float(solver.epsilon(jnp.int32(u))) for u in (0, 25, 50, 75, 100)]
     np.testing.assert_allclose(got, [1.0, 0.525, 0.05, 0.05, 0.05], atol=1e-6)
 
@@ -133,9 +144,23 @@ def test_exploring_takes_any_action_with_probability_epsilon():
     q = probes_q()
     obs = jnp.tile(jnp.array([[0.0, 1.0]]), (20_000, 1))
     for epsilon in (0.0, 0.4, 1.0):
-        actions = explore(q, jax.random.key(0), obs, jnp.float32(epsilon))
+        act = DQN(CONFIG, Plain(), UPDATES).act(jnp.float32(epsilon))
+        theta = jax.tree.map(lambda x: x[None], Theta(q, q))
+        actions = act(theta, jax.random.key(0)[None], obs[None])
         # five standard deviations of a mean of 20,000 draws
         assert float(actions.mean()) == pytest.approx(1 - epsilon / 2, abs=5 * 0.5 / 20_000**0.5)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_a_temperature_softens_the_policy_and_how_it_behaves(temperature):
+    q = probes_q()  # action 1 is worth 1 more
+    solver = DQN(dataclasses.replace(CONFIG, temperature=temperature), Plain(), UPDATES)
+    theta, obs = Theta(q, q), jnp.tile(jnp.array([[0.0, 1.0]]), (20_000, 1))
+    expected = 1 / (1 + np.exp(-1 / temperature))
+    np.testing.assert_allclose(jax.nn.softmax(solver.policy(theta)(obs[:1]))[0, 1], expected, rtol=1e-6)
+    actions = solver.behave(theta)(jax.random.key(1), obs)
+    # five standard deviations of a mean of 20,000 draws
+    assert float(actions.mean()) == pytest.approx(expected, abs=5 * 0.5 / 20_000**0.5)
 
 
 def probes_q():

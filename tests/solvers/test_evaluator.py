@@ -24,10 +24,11 @@ def test_the_evaluation_shares_no_key_with_the_training():
     seed = 5
     evaluation = jax.random.key_data(evaluating.evaluation_keys((seed,), 4)).reshape(-1, 2).tolist()
     root = jax.random.key(seed)
-    training = [root, *jax.random.split(root, 64)]
-    training += [k for parent in training for k in jax.random.split(parent, 64)]
-    used = {tuple(jax.random.key_data(k).tolist()) for k in training}
-    assert not used & set(map(tuple, evaluation))
+    parents = jnp.concatenate([root[None], jax.random.split(root, 64)])
+    children = jax.vmap(lambda key: jax.random.split(key, 64))(parents)
+    training = jax.random.key_data(jnp.concatenate([parents, children.ravel()])).tolist()
+    assert len(training) == 65 + 65 * 64
+    assert not set(map(tuple, training)) & set(map(tuple, evaluation))
 
 
 def test_evaluation_is_the_episodes_of_the_policy():

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from bisimulator.core import Env
 from bisimulator.methods.hooks import Method, Plain, Transitions, standardise
 from bisimulator.solvers import evaluator as evaluating
 from bisimulator.solvers import trainer
@@ -51,6 +52,7 @@ def look(network, signals):
         probes.TWO_STEP,
         probes.TERMINATED,
         probes.TRUNCATED,
+        probes.TURNS,
     ],
 )
 def test_values_and_actions_of_the_probes(which):
@@ -63,6 +65,25 @@ def test_values_and_actions_of_the_probes(which):
     for signal, action in probes.best_actions(which).items():
         chances = jax.nn.softmax(look(theta.actor, [signal])[:, 0])
         assert np.asarray(chances)[:, action].min() > 0.95
+
+
+def test_real_actions_end_near_the_best_ones():
+    config = dataclasses.replace(CONFIG, entropy=0.0, minibatch=32)
+    env = Env("aim", probes.AIMING, probes.make_params(probe=probes.MATCHING))
+    theta = trained(PPO(config, Plain(), UPDATES), env)
+    wanted = np.array([[-0.5, 0.5], [0.5, -0.5]])
+    np.testing.assert_allclose(look(theta.actor.mean, [-1.0, 1.0]), np.tile(wanted, (2, 1, 1)), atol=0.1)
+    assert (theta.actor.log_sd < -1).all()  # it began at 0
+
+
+def test_bootstrapping_through_the_same_person_values_what_a_decision_does_to_the_person():
+    config = dataclasses.replace(CONFIG, bootstrap="same-person", visit_gamma=0.5)
+    theta = trained(PPO(config, Plain(), UPDATES), probes.probe(probes.TURNS))
+    known = {signal: max(pair) for signal, pair in probes.values_of_turns(0.5).items()}
+    got = look(theta.critic, known)[..., 0]
+    np.testing.assert_allclose(got, np.tile([*known.values()], (2, 1)), atol=0.1)
+    chances = np.asarray(jax.nn.softmax(look(theta.actor, [0.0])[:, 0]))
+    assert chances[:, 1].min() > 0.95
 
 
 def test_a_seed_learns_the_same_whatever_the_other_seeds_are():
@@ -156,6 +177,10 @@ class Recorder(Method):
         self.seen["advantage"] = (state.shape, advantages.shape, extras["extra"].shape)
         return advantages[:, 0]
 
+    def objective(self, state, ratio, advantage, clip):
+        self.seen["objective"] = (state.shape, ratio.shape, advantage.shape, clip)
+        return ratio * advantage
+
     def observe_params(self, state, params):
         self.seen["observe_params"] = (state.shape, params.omega.shape)
         return params
@@ -175,6 +200,7 @@ def test_hooks_are_called_with_the_shapes_they_promise():
         "reward": ((5,), lead, (*lead, size)),
         "streams": lead,
         "advantage": ((5,), (mini, 4), (mini, size)),
+        "objective": ((5,), (mini,), (mini,), CONFIG.clip),
     }
     assert training.method.shape == after.method.shape == (3, 5)
     assert logs["loss"].shape == (3,)

@@ -30,10 +30,24 @@ def act(theta, keys, obs):
     return (draw < jnp.broadcast_to(theta[:, None], draw.shape)).astype(jnp.int32)
 
 
+def widened(params, seeds):
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (seeds, *x.shape)), params)
+
+
+@partial(jax.jit, static_argnums=(0, 3))
+def begin(scenario, params, seeds, num_envs):
+    return start(scenario, seeds, widened(params, seeds.shape[0]), num_envs)
+
+
+@partial(jax.jit, static_argnums=0)
+def one(scenario, params, copies, action):
+    return step(scenario, copies, action, widened(params, action.shape[0]))
+
+
 @partial(jax.jit, static_argnums=0)
 def play(scenario, params, seeds, admit):
     """(copies at the start, copies at the end, transitions)"""
-    wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (seeds.shape[0], *x.shape)), params)
+    wide = widened(params, seeds.shape[0])
     k_start, k_act = jnp.moveaxis(jax.vmap(jax.random.split)(seeds), 1, 0)
     copies = start(scenario, k_start, wide, ENVS)
     after, batch = rollout(scenario, copies, act, admit, k_act, wide, LENGTH)
@@ -66,7 +80,8 @@ def test_a_seeds_transitions_do_not_depend_on_the_other_seeds(played, env):
 def test_every_copy_is_the_core_environment_step_by_step(played, env):
     """Each copy's own key, folded with the time, drives `core`'s step; between resets nothing else happens."""
     copies, _, batch = played
-    one_step = jax.jit(env.step)
+    batch = jax.tree.map(np.asarray, batch)
+    one_step, observe = jax.jit(env.step), jax.jit(env.observe)
     ends = np.asarray(batch.terminated | batch.truncated)
     for s in range(len(SEEDS)):
         for e in range(ENVS):
@@ -74,13 +89,14 @@ def test_every_copy_is_the_core_environment_step_by_step(played, env):
             first_end = int(ends[s, :, e].argmax())
             assert ends[s, first_end, e]
             for t in range(first_end + 1):
-                np.testing.assert_allclose(batch.obs[s, t, e], env.observe(state), atol=1e-6)
+                np.testing.assert_allclose(batch.obs[s, t, e], observe(state), atol=1e-6)
                 key = jax.random.fold_in(copies.key[s, e], t)
                 state, now = one_step(key, state, batch.action[s, t, e])
                 assert float(batch.reward[s, t, e]) == float(now.reward)
                 assert int(batch.group[s, t, e]) == int(now.group)
                 assert bool(batch.terminated[s, t, e]) == bool(now.terminated)
-                assert bool(batch.truncated[s, t, e]) == bool(now.truncated)
+                cut = t + 1 == np.ceil((e + 1) * HORIZON / ENVS)
+                assert bool(batch.truncated[s, t, e]) == bool(now.truncated or (cut and not now.terminated))
                 np.testing.assert_allclose(batch.next_obs[s, t, e], now.obs, atol=1e-6)
                 np.testing.assert_allclose(batch.next_self_obs[s, t, e], now.next_self_obs, atol=1e-6)
 
@@ -95,19 +111,29 @@ def test_both_ways_to_end_occur_and_observations_follow_each_other_within_an_epi
 
 
 def test_a_copy_that_ends_starts_anew_and_the_others_go_on(env):
-    wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (1, *x.shape)), env.params)
-    copies = start(env.scenario, keys_of([0]), wide, 2)
-    one = jax.jit(lambda copies, action: step(env.scenario, copies, action, wide))
+    copies = begin(env.scenario, env.params, keys_of([0]), 2)
     for t in range(POPULATION):  # the first copy admits everybody, the second nobody
-        copies, now = one(copies, jnp.array([[1, 0]]))
+        copies, now = one(env.scenario, env.params, copies, jnp.array([[1, 0]]))
         assert now.terminated.tolist() == [[t == POPULATION - 1, False]]
     assert copies.state.t.tolist() == [[0, POPULATION]]
     assert copies.state.remaining.tolist() == [[POPULATION, POPULATION]]
-    np.testing.assert_array_equal(copies.obs, jax.vmap(jax.vmap(env.observe))(copies.state))
+    np.testing.assert_array_equal(copies.obs, jax.jit(jax.vmap(jax.vmap(env.observe)))(copies.state))
     for _ in range(HORIZON - POPULATION):
-        copies, now = one(copies, jnp.array([[0, 0]]))
+        copies, now = one(env.scenario, env.params, copies, jnp.array([[0, 0]]))
     assert now.truncated.tolist() == [[False, True]]
     assert copies.state.t.tolist() == [[HORIZON - POPULATION, 0]]
+
+
+def test_the_first_episodes_are_cut_so_that_copies_are_of_evenly_spread_ages(env):
+    copies = begin(env.scenario, env.params, keys_of([0]), ENVS)
+    ages, truncated = [], []
+    for _ in range(3 * HORIZON):  # nobody is admitted, so no episode ends by itself before the horizon
+        copies, now = one(env.scenario, env.params, copies, jnp.zeros((1, ENVS), jnp.int32))
+        ages.append(copies.state.t[0].tolist())
+        truncated.append(now.truncated[0].tolist())
+    assert ages[HORIZON - 1 :: HORIZON] == [[4, 2, 0]] * 3
+    assert np.sum(truncated, 0).tolist() == [3, 3, 3]
+    assert np.argmax(truncated, 0).tolist() == [2, 4, 6]
 
 
 def test_each_reset_brings_other_people(played):
@@ -118,12 +144,10 @@ def test_each_reset_brings_other_people(played):
 
 def test_a_reset_does_not_use_the_steps_random_numbers_again(env):
     """One key, one use: the key that resets is none of those that the step's own draws are split from."""
-    wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (1, *x.shape)), env.params)
-    copies = start(env.scenario, keys_of([0]), wide, 2)
-    one = jax.jit(lambda copies, action: step(env.scenario, copies, action, wide))
+    copies = begin(env.scenario, env.params, keys_of([0]), 2)
     for _ in range(POPULATION):
         before = copies
-        copies, now = one(copies, jnp.array([[1, 0]]))
+        copies, now = one(env.scenario, env.params, copies, jnp.array([[1, 0]]))
     assert now.terminated[0, 0]
     used = jax.random.fold_in(before.key[0, 0], before.t)
     others = jax.jit(jax.vmap(env.reset))(jax.random.split(used, 4))

@@ -10,7 +10,9 @@ from bisimulator.adapters.gymnasium.registration import gymnasium_id, register_a
 if TYPE_CHECKING:
     from bisimulator.adapters.check_env import GroupEnvCheck, check_group_env
     from bisimulator.adapters.corrector import Corrector
+    from bisimulator.adapters.goal_corrector import GoalCorrector
     from bisimulator.adapters.group_info import AdjustableEnv, GroupEnv, WithGroups
+    from bisimulator.adapters.group_metrics import GroupMetrics, group_metrics
     from bisimulator.adapters.gymnasium._info import ended_outcome
     from bisimulator.adapters.gymnasium.env import BisimulatorEnv
     from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
@@ -24,11 +26,14 @@ __all__ = [
     "BisimulatorVectorEnv",
     "BisimulatorVectorRewardWrapper",
     "Corrector",
+    "GoalCorrector",
     "GroupEnv",
     "GroupEnvCheck",
+    "GroupMetrics",
     "WithGroups",
     "check_group_env",
     "ended_outcome",
+    "group_metrics",
     "gymnasium_id",
     "improve_omega",
     "register_all",
@@ -43,11 +48,14 @@ __getattr__, __dir__ = lazy(
         "BisimulatorVectorEnv": "bisimulator.adapters.gymnasium.vector_env",
         "BisimulatorVectorRewardWrapper": "bisimulator.adapters.reward_wrapper",
         "Corrector": "bisimulator.adapters.corrector",
+        "GoalCorrector": "bisimulator.adapters.goal_corrector",
         "GroupEnv": "bisimulator.adapters.group_info",
         "GroupEnvCheck": "bisimulator.adapters.check_env",
+        "GroupMetrics": "bisimulator.adapters.group_metrics",
         "WithGroups": "bisimulator.adapters.group_info",
         "check_group_env": "bisimulator.adapters.check_env",
         "ended_outcome": "bisimulator.adapters.gymnasium._info",
+        "group_metrics": "bisimulator.adapters.group_metrics",
         "improve_omega": "bisimulator.adapters.omega_search",
     },
 )

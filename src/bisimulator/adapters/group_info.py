@@ -1,8 +1,8 @@
 """The convention by which an environment names groups, and helpers that make any environment follow it.
 
 `info` of a step is about the person who was decided on: `group` (from 0) and, if the environment knows them,
-`qualified` and `next_self_observation` (the same person after the decision). The environment has an attribute
-`num_groups`. Optionally its observation parameters can be set: see `AdjustableEnv`.
+`accepted`, `qualified` and `next_self_observation` (the same person after the decision). The environment has an
+attribute `num_groups`. Optionally its observation parameters can be set: see `AdjustableEnv`.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class WithGroups(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType]):
         next_self: the same person after the decision, from (observation, action, next observation, info). If every
             observation shows the same person: `lambda before, action, after, info: after`.
         qualified: whether accepting the person would have been right, from the same four.
+        accepted: whether the decision accepts the person, from the same four; by default every action but the first.
 
     Raises:
         ValueError: if `num_groups` is not a whole number of at least 2.
@@ -76,10 +77,12 @@ class WithGroups(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType]):
         *,
         next_self: Callable[[ObsType, ActType, ObsType, Info], ObsType] | None = None,
         qualified: Callable[[ObsType, ActType, ObsType, Info], bool] | None = None,
+        accepted: Callable[[ObsType, ActType, ObsType, Info], ArrayLike] | None = None,
     ) -> None:
         super().__init__(env)
         self.num_groups = check_int("num_groups", num_groups, min=2)
-        self._group, self._next_self, self._qualified = group, next_self, qualified
+        self._group, self._next_self = group, next_self
+        self._qualified, self._accepted = qualified, accepted
         self._obs: ObsType | None = None
 
     def reset(
@@ -97,6 +100,8 @@ class WithGroups(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType]):
             info["next_self_observation"] = self._next_self(before, action, after, info)
         if self._qualified is not None:
             info["qualified"] = bool(self._qualified(before, action, after, info))
+        if self._accepted is not None:
+            info["accepted"] = self._accepted(before, action, after, info)
         self._obs = after
         return after, reward, terminated, truncated, info
 
@@ -139,17 +144,6 @@ def env_attribute(
         return cast("object", getattr(env, name))
     envs = getattr(env, "envs", None)  # of a SyncVectorEnv
     return env_attribute(envs[0], name) if envs else None
-
-
-def groups_of(info: Info, num_envs: int) -> NDArray[np.int64]:
-    """The group of each decision in a vector environment's `info`; -1 if nobody was decided on."""
-    group = np.full(num_envs, -1, np.int64)
-    # the last step of an episode is in `final_info` if the environment resets in the same step
-    for source in (info, info.get("final_info")):
-        if isinstance(source, dict) and "group" in source:
-            present = np.asarray(source.get("_group", np.ones(num_envs, bool)))
-            group = np.where(present, np.asarray(source["group"], np.int64), group)
-    return group
 
 
 def missing_group() -> ValueError:

@@ -17,6 +17,7 @@ from bisimulator.errors import JobsFailed
 from bisimulator.jobs.executors import Event, Executor, Listener, run_locally
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
+from bisimulator.report.console import SafeConsole
 from bisimulator.report.progress import JobStates, progress_view
 
 
@@ -79,7 +80,7 @@ def job_folder(out: str | Path | None) -> Iterator[Path]:
 
 def console_of(progress: bool) -> Console | None:
     """A terminal or notebook to show progress on."""
-    return Console(stderr=True) if progress else None
+    return SafeConsole(stderr=True) if progress else None
 
 
 def scenario_of(env: Env | str) -> tuple[str, dict[str, object]]:

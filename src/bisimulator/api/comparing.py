@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bisimulator import registry
 from bisimulator._html import html_table
+from bisimulator._lazy import import_pandas
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
-from bisimulator.api.training import TrainingResult, _pandas
+from bisimulator.api.training import TrainingResult
 from bisimulator.core import Env
 from bisimulator.errors import check_keywords
 from bisimulator.jobs.labels import labels
+from bisimulator.jobs.references import Reference, references
 from bisimulator.jobs.spec import Spec, make_spec
+from bisimulator.jobs.store import Result
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
+from bisimulator.policies.rules import methods_for
 from bisimulator.report._table_columns import short_title, table_columns
 from bisimulator.report.text import number
 from bisimulator.report.write import write_report
@@ -65,7 +70,7 @@ def compare(
         >>> comparison.plot()
     """
     scenario, settings = scenario_of(env)
-    names = registry.names("method") if methods is None else list(methods)
+    names = methods_for(registry.lookup("environment", scenario)) if methods is None else list(methods)
     specs = make_variants(
         scenario,
         names,
@@ -147,7 +152,7 @@ class Comparison(Mapping[str, TrainingResult]):
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per job, one column per metric: the means over seeds."""
-        pandas = _pandas()
+        pandas = import_pandas()
         means = {
             label: {metric: mean for metric, (mean, _) in summary.items()}
             for label, summary in self.summary.items()
@@ -155,14 +160,23 @@ class Comparison(Mapping[str, TrainingResult]):
         return pandas.DataFrame.from_dict(means, orient="index")
 
     def plot(self) -> Figure:
-        """Return against fairness: where each job stands, with its 95% intervals."""
+        """Return against fairness: where each job stands, with its 95% intervals, accept-all and the frontier."""
         from bisimulator.report.figures import tradeoff
 
-        return next(iter(tradeoff.draw([result.result for result in self.results.values()]).values()))
+        return next(iter(tradeoff.draw(self._jobs, self._references).values()))
 
     def report(self, out: str | Path) -> list[Path]:
         """Write tables, figures and the page to a folder; returns the files written."""
-        return write_report([result.result for result in self.results.values()], Path(out))
+        return write_report(self._jobs, Path(out), references=self._references)
+
+    @property
+    def _jobs(self) -> list[Result]:
+        return [result.result for result in self.results.values()]
+
+    @cached_property
+    def _references(self) -> dict[str, Reference]:
+        """Accept-all and the frontier, computed once."""
+        return references(self._jobs)
 
     @property
     def _grid(self) -> tuple[list[str], list[list[str]]]:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from bisimulator import files
 from bisimulator._html import html_table
+from bisimulator._lazy import import_pandas
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of
 from bisimulator.core import Env, Values, View
 from bisimulator.evaluation.goal_outcome import GoalOutcome, goal_outcomes
+from bisimulator.exact.chain import Expectation
 from bisimulator.goals import Goal
+from bisimulator.jobs.expectations import exact_expectations
 from bisimulator.jobs.learning_curves import Curves
 from bisimulator.jobs.spec import Spec, make_spec
 from bisimulator.jobs.store import Result, load, save, trained_policy, with_weights
@@ -36,6 +39,7 @@ def train(
     goal: str | Goal | Sequence[str] | None = None,
     control: Mapping[str, object] | None = None,
     view: View | None = None,
+    group_blind: bool = False,
     episodes: int = 5,
     greedy: bool | None = None,
     curve_every: int = 10_000,
@@ -54,7 +58,9 @@ def train(
         solver: options of the solver, such as `{"learning_rate": 3e-4}`.
         goal: a fairness goal, such as "min-recall=0.9", or several of them.
         control: how the goal's multipliers are controlled, such as `{"eta": 0.1}`.
-        view: "life" trains on single lives, "queue" on the queue of applicants; by default lives with a goal.
+        view: "life" trains on single lives, "queue" on the queue of applicants; by default lives with
+            a goal or if the method says so.
+        group_blind: the policy does not look at the group; a goal is still measured by group.
         episodes: evaluation episodes per seed.
         greedy: evaluate the most probable action; otherwise sampled, as in training, which is the default with a goal.
         curve_every: training steps between two evaluations of the learning curve; 0: no curve.
@@ -87,6 +93,7 @@ def train(
         goal=goal,
         control=control,
         view=view,
+        group_blind=group_blind,
         seeds=seeds,
         steps=steps,
         episodes=episodes,
@@ -136,11 +143,20 @@ class TrainingResult:
         return self.result.learned
 
     @cached_property
+    def expectations(self) -> list[Expectation] | None:
+        """Each seed's exact results, per group; None if there are none, so that only simulated ones are known."""
+        return exact_expectations(self.result)
+
+    @cached_property
     def goal_outcomes(self) -> list[GoalOutcome]:
-        """What became of each demand of the goal, compared with the provable optimum; empty without a goal."""
+        """What became of each demand of the goal, compared with the provable optimum; empty without a goal.
+
+        Values are exact where they can be, otherwise those of the evaluation episodes; each outcome says which.
+        """
         if not self.spec.goal:
             return []
-        return goal_outcomes(Goal.parse(self.spec.goal), self.spec.make_env(), self.result.outcome)
+        goal, env = Goal.parse(self.spec.goal), self.spec.make_env()
+        return goal_outcomes(goal, env, self.result.outcome, self.expectations)
 
     def policy(self, seed: int | None = None) -> Policy:
         """The policy of a seed; of the first one by default."""
@@ -159,7 +175,7 @@ class TrainingResult:
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per seed and episode, one column per metric."""
-        pandas = _pandas()
+        pandas = import_pandas()
         rows = [
             {"seed": seed, "episode": e}
             | {name: float(values[s, e]) for name, values in self.episodes.items()}
@@ -203,11 +219,3 @@ class TrainingResult:
 
     def _repr_html_(self) -> str:
         return html_table(self._title, ["", "mean ± 95%"], headline_rows(self.summary))
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("to_frame() needs pandas; install it with: pip install pandas") from None
-    return pandas

@@ -71,6 +71,15 @@ def j_rew(
     return sum_of_pairwise_gaps(means, jnp.moveaxis(matching.present, 1, -1)).sum()
 
 
+def mean_square_correction(phi: MLP, obs: Float[Array, "B D"], alpha: float) -> Float[Array, ""]:
+    """The mean over decisions of the squared correction, summed over all actions, also those not taken.
+
+    J_rew says nothing about people who never get an action, and little about differences within a matched quantile.
+    As a penalty it keeps the correction near 0 where J_rew does not ask for one.
+    """
+    return ((alpha * phi(obs)) ** 2).sum(-1).mean()
+
+
 def gauge_offset(
     phi: MLP,
     obs: Float[Array, "B D"],

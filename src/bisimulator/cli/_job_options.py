@@ -32,9 +32,11 @@ class JobOptions:
     greedy: bool = True
     """evaluate the most probable action; otherwise, and always with a goal, sampled as in training"""
     view: Literal["queue", "life"] | None = None
-    """train on the queue of applicants or on single lives; by default lives with a goal, the queue without"""
+    """train on the queue of applicants or on single lives; by default lives with a goal or if the method says so"""
     goal: tuple[str, ...] = ()
     """fairness goals to reach at the least cost, such as min-recall=0.9 credit-gap=2.5"""
+    group_blind: bool = False
+    """the policies do not look at the group; goals are still measured by group"""
     curve_every: int = 10_000
     """training steps between two evaluations of the learning curve; 0: no curve"""
     curve_episodes: int = 5
@@ -63,6 +65,7 @@ class JobOptions:
             "greedy": None if self.greedy else False,  # None: as the goal wants it
             "view": self.view,
             "goal": self.goal or None,
+            "group_blind": self.group_blind,
             "curve_every": self.curve_every,
             "curve_episodes": self.curve_episodes,
         }

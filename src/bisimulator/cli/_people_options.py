@@ -16,14 +16,16 @@ _OF_TABLES = ("share", "cumulative_share", "repayment_rate", "default_rate", "pe
 class People:
     """Options of a population."""
 
-    group: str = "group"
-    """column of the groups' names"""
+    group: tuple[str, ...] = ("group",)
+    """column of the groups' names, or several whose combinations are the groups"""
     score: str = "score"
     """column of the scores"""
     repaid: str | None = None
     """records: column that tells whether the loan was repaid (1 or 0, yes or no); `repaid` by default"""
     defaulted: str | None = None
     """records: column that tells whether it was defaulted on, instead"""
+    accepted: str | None = None
+    """records: column of past decisions; the repayment of those who were rejected is unknown"""
     share: str | None = None
     """tables: column of the share of the group's people at the score"""
     cumulative_share: str | None = None
@@ -60,12 +62,12 @@ class People:
         options = {
             f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("up", "down")
         }
-        records = {name: options.pop(name) for name in ("repaid", "defaulted")}
+        records = {name: options.pop(name) for name in ("repaid", "defaulted", "accepted")}
         table = {name: options.pop(name) for name in _OF_TABLES}
         is_table = any(name is not None for name in table.values())
         if is_table and any(name is not None for name in records.values()):
             raise ValueError(
-                "repaid and defaulted are columns of records, share and rates those of a table; name one kind"
+                "repaid, defaulted and accepted are columns of records, share and rates those of a table; name one kind"
             )
         with warnings.catch_warnings():  # they are among the population's notes, which are shown
             warnings.simplefilter("ignore", UserWarning)

@@ -41,5 +41,5 @@ def _value(text: str) -> object:
     """A Python literal (number, tuple, True, None), or the text itself."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return text

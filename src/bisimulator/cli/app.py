@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 import tyro
 
 from bisimulator import __version__
+from bisimulator._signals import noticing_stops
+from bisimulator.cli._repeated import join_repeated
 from bisimulator.cli._sweep import split_sweep
 from bisimulator.cli.audit import audit
 from bisimulator.cli.certify import certify
@@ -24,7 +26,8 @@ from bisimulator.cli.reproduce import reproduce
 from bisimulator.cli.runs import runs
 from bisimulator.cli.simulate import simulate
 from bisimulator.cli.train import make_train
-from bisimulator.errors import Interrupted, JobsFailed, check_known
+from bisimulator.errors import TOO_LARGE, Interrupted, JobsFailed, check_known, explain
+from bisimulator.report.console import printable
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_names,
@@ -56,11 +59,17 @@ def command_for(name: str, arguments: Sequence[str]) -> tuple[Callable[..., None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0: done; 1: an error of the machine; 2: wrong input; 3: some jobs failed; 130: stopped by Ctrl-C.
+    """`run_command`, in which SIGTERM does what Ctrl-C does."""
+    with noticing_stops():
+        return run_command(list(sys.argv[1:] if argv is None else argv))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """0: done; 1: an error of the machine; 2: wrong input; 3: some jobs failed; 130: stopped by Ctrl-C or SIGTERM.
 
     Errors are messages without a traceback unless BISIMULATOR_TRACEBACK is set.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(arguments)
     if arguments == ["--version"]:
         print(f"bisimulator {__version__}")
         return 0
@@ -68,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments and not arguments[0].startswith("-"):
             check_known("command", arguments[0], [*COMMANDS, "train"])
             name, *rest = arguments
-            command, rest = command_for(name, rest)
+            command, rest = command_for(name, join_repeated(rest))
             tyro.cli(command, prog=f"bisimulator {name}", args=rest)
         else:  # help, or a reminder that a command is missing
             commands = {**COMMANDS, "train": make_train(_SHOWN_METHOD)}
@@ -86,12 +95,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, FloatingPointError, Interrupted, JobsFailed) as error:
         if os.environ.get("BISIMULATOR_TRACEBACK"):
             raise
-        print(f"bisimulator: {error}", file=sys.stderr)
+        print(f"bisimulator: {printable(error)}", file=sys.stderr)
         return 130 if isinstance(error, Interrupted) else 3 if isinstance(error, JobsFailed) else 2
-    except OSError as error:  # a full disk, a folder that may not be written
+    except (OSError, *TOO_LARGE) as error:  # a full disk, a folder that may not be written, too little memory
         if os.environ.get("BISIMULATOR_TRACEBACK"):
             raise
-        print(f"bisimulator: {error}", file=sys.stderr)
+        print(f"bisimulator: {printable(explain(error))}", file=sys.stderr)
         return 1
     return 0
 

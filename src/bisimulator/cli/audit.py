@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from bisimulator.cli._console import make_console
 from bisimulator.cli._people_options import People
 from bisimulator.cli._settings import Settings, parse_settings
+
+if TYPE_CHECKING:
+    from bisimulator.people.population import Population
 
 
 def audit(
@@ -18,6 +21,12 @@ def audit(
     people: Annotated[People, tyro.conf.OmitArgPrefixes] = People(),  # noqa: B008
     scenario: str | None = None,
     settings: Settings = (),
+    goal: tuple[str, ...] = (),
+    group_blind: bool = False,
+    gamma: float | None = None,
+    inputs: tuple[str, ...] = ("score",),
+    accepts: int = 1,
+    cutoff: float | None = None,
     in_bins: bool = False,
     seed: int | None = None,
     seeds: int = 10,
@@ -28,37 +37,53 @@ def audit(
 
     Args:
       policy: thresholds (640, or white=640,others=620), a rule of `bisimulator list`, the folder of a finished job,
-        or a function (module:function or file.py:function), which is imported and run.
+        a model (model.onnx), or a function (module:function or file.py:function), which is imported and run.
       population: CSV file of people, one a line, or of a table.
       people: which column is what, and bins.
       scenario: a lending environment of `bisimulator list`, instead of a file.
       settings: parameters of lending, such as reward_default=-4 or horizon=20000.
+      goal: what you ask of a policy, such as min-recall=0.9, or several; the page says whether it is met, and names
+        the best policy that meets it.
+      group_blind: the policies that the page names do not look at the group; a minute more.
+      gamma: with --accepted: how many times less often those who were rejected in the past repay at most than the
+        accepted with equal scores; 2 by default.
+      inputs: what a model is given, in the order of its columns: score, group=NAME for 1 or 0.
+      accepts: the class of the people whom a model accepts; 0 if it predicts defaults.
+      cutoff: accept from this probability of that class on; without it, if the model predicts it.
       in_bins: thresholds count bins from 0, not points.
       seed: whose policy, of a trained job; the first one by default.
       seeds: independent repetitions of the simulation.
       episodes: episodes of each of them.
       out: folder of the page and its tables.
     """
-    from bisimulator.audit.analysis import audit as audit_policy
-    from bisimulator.audit.audit_output import print_audit, write_audit
-    from bisimulator.audit.audited_policy import read_policy
-    from bisimulator.core import make
+    from bisimulator.auditing.audit import audit as audit_policy
+    from bisimulator.auditing.audit_output import print_audit
 
     if population is not None and scenario is not None:
         raise ValueError("pass --population or --scenario, not both")
-    env, whose, chosen = None, "those of the job", parse_settings(settings)
-    notes: tuple[str, ...] = ()
+    chosen = parse_settings(settings)
+    whose: Population | str | None = scenario
     if population is not None:
-        found = people.read(population)
-        env = found.make(**people.moves(found) | chosen)
-        whose, notes = f"{found.people.sum():,.0f} of {population.name}", found.notes
-    elif scenario is not None:
-        env, whose = make(scenario, **chosen), f"those of {scenario}"
-    elif chosen:
+        whose = people.read(population)
+        chosen = people.moves(whose) | chosen
+    elif scenario is None and chosen:
         raise ValueError("settings need people: --population or --scenario; a finished job has its own")
-    audited = read_policy(policy, env, in_bins=in_bins, seed=seed)
-    result = audit_policy(audited, people=whose, seeds=seeds, episodes=episodes, notes=notes)
+    found = audit_policy(
+        policy,
+        whose,
+        goal=goal or None,
+        group_blind=group_blind,
+        gamma=gamma,
+        inputs=inputs,
+        accepts=accepts,
+        cutoff=cutoff,
+        in_bins=in_bins,
+        seed=seed,
+        seeds=seeds,
+        episodes=episodes,
+        **chosen,
+    )
     console = make_console()
-    print_audit(result, console)
-    written = ", ".join(str(path) for path in write_audit(result, out))
+    print_audit(found.result, console)
+    written = ", ".join(str(path) for path in found.save(out))
     console.print(f"Written: {written}", soft_wrap=True, markup=False)

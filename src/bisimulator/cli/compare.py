@@ -35,12 +35,13 @@ def make_compare(sweep: Sweep | None = None, solver_sweep: Sweep | None = None) 
         """
         from bisimulator import registry
         from bisimulator.api.comparing import make_variants
+        from bisimulator.policies.rules import methods_for
         from bisimulator.report.comparison import in_one_sentence, paper_table, print_notes, write_comparison
 
         console = make_console()
         specs = make_variants(
             scenario,
-            split_names(methods) or registry.names("method"),
+            split_names(methods) or methods_for(registry.lookup("environment", scenario)),
             sweep or {},
             solver_sweep or {},
             settings=parse_settings(settings),

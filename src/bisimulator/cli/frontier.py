@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
@@ -13,43 +13,52 @@ from bisimulator.cli._settings import Settings, parse_settings
 
 def frontier(
     scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
-    criterion: Literal["min-recall", "recall-gap", "credit-gap"] = "min-recall",
+    criterion: Annotated[str, tyro.conf.arg(metavar="NAME")] = "min-recall",
     levels: tuple[float, ...] | None = None,
+    group_blind: bool = False,
     settings: Settings = (),
     runs: Path | None = None,
     figure: Path | None = None,
+    csv: Path | None = None,
 ) -> None:
     """The best return that any policy can have at each level of fairness, and how far each method is from it.
 
-    A few seconds; up to a minute with ten groups.
+    A few seconds; up to a minute with ten groups or with --group-blind.
 
     Args:
       scenario: a lending environment of `bisimulator list`.
-      criterion: what is asked of the policy.
+      criterion: what is asked of the policy: min-recall, min-approval, min-return, recall-gap, approval-gap,
+        return-gap, benefit-gap or credit-gap.
       levels: where; evenly spaced by default.
+      group_blind: also the best policies that do not look at the group.
       settings: parameters of the scenario, such as population=500.
       runs: a folder of finished jobs whose points are shown too; those with other settings are left out.
       figure: file of a plot, such as frontier.png.
+      csv: file of the table, such as frontier.csv.
     """
+    from bisimulator import files
     from bisimulator.core import make
     from bisimulator.exact.frontier import frontier as best_frontier
-    from bisimulator.report.frontiers import draw_frontier, job_points, print_frontier, published_points
+    from bisimulator.report.figures._canvas import encode, figure_format
+    from bisimulator.report.frontier_points import comparable_runs, job_points, published_points, same_people
+    from bisimulator.report.frontiers import draw_frontier, frontier_rows, print_frontier
 
-    chosen, console = parse_settings(settings), make_console()
-    env = make(scenario, **chosen)
-    points = [] if chosen else published_points(scenario)
-    if runs is not None:
-        from bisimulator.jobs.store import find_runs
-
-        if not runs.is_dir():
-            raise ValueError(f"there is no folder {runs}; name the one that was given as --out")
-        jobs = [r for r in find_runs(runs) if r.spec.scenario == scenario]
-        same = [r for r in jobs if r.spec.settings == chosen]
-        points = [*job_points(same), *points]
-        if len(same) < len(jobs):
-            console.print(f"Left out: {len(jobs) - len(same)} jobs with other settings of {scenario}.")
-    best = best_frontier(env, criterion, levels)
-    print_frontier(best, points, env.group_names, console)
     if figure is not None:
-        draw_frontier(best, points).savefig(figure, dpi=150)
+        figure_format(figure)  # a wrong name is refused before anything is computed
+    console, env = make_console(), make(scenario, **parse_settings(settings))
+    points = published_points(scenario) if same_people(env, make(scenario)) else []
+    if runs is not None:
+        if not runs.is_dir():
+            raise ValueError(f"there is no folder {runs} for --runs; name the one that was given as --out")
+        jobs, left_out = comparable_runs(runs, env)
+        points = [*job_points(jobs), *points]
+        if left_out:
+            console.print(left_out, soft_wrap=True, markup=False)
+    best = best_frontier(env, criterion, levels, group_blind=group_blind)
+    print_frontier(best, points, console)
+    if figure is not None:
+        files.write_bytes(figure, encode(draw_frontier(best, points), figure_format(figure)))
         console.print(f"Figure: {figure}", soft_wrap=True, markup=False)
+    if csv is not None:
+        files.write_csv(csv, *frontier_rows(best))
+        console.print(f"Table: {csv}", soft_wrap=True, markup=False)

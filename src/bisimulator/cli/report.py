@@ -15,13 +15,16 @@ def report(
     out: Path | None = None,
     formats: tuple[Literal["svg", "png", "pdf"], ...] = ("svg",),
 ) -> None:
-    """Write tables (Markdown, LaTeX, CSV), figures and the page from any folder of finished jobs (some 20 s).
+    """Write tables (Markdown, LaTeX, CSV), figures and the page from any folder of finished jobs.
+
+    Some 20 s, and up to 20 s more per scenario for its frontier.
 
     Args:
       runs: folder of the jobs, as --out of `train`, `compare` and `reproduce`.
       out: folder of the report; RUNS/report by default.
       formats: of the figures.
     """
+    from bisimulator.jobs.references import references
     from bisimulator.jobs.store import find_runs
     from bisimulator.report.write import write_report
 
@@ -31,7 +34,7 @@ def report(
     if not results:
         raise ValueError(f"there is no finished job in {runs}; run one first: bisimulator train lending ppo")
     target = runs / "report" if out is None else out
-    written = write_report(results, target, formats)
+    written = write_report(results, target, formats, references(results))
     console = make_console()
     console.print(f"{len(results)} jobs: {', '.join(sorted({r.spec.scenario for r in results}))}")
     places = dict.fromkeys(path if path.parent == target else path.parent for path in written)

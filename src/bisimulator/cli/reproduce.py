@@ -28,6 +28,7 @@ def reproduce(
       jobs: how the jobs run and where they are stored; the report goes to OUT as well.
     """
     from bisimulator.jobs.paper import paper_jobs
+    from bisimulator.jobs.references import references
     from bisimulator.report.progress import print_json
     from bisimulator.report.reproduction import reproduction_sentence
     from bisimulator.report.verdicts import compare_with_paper, count_verdicts
@@ -39,10 +40,11 @@ def reproduce(
         raise ValueError("there is nothing to run; the paper has none of these methods in these scenarios")
     finished = jobs.run(specs, console)
     if finished.results:
-        written = write_report(finished.results, jobs.out)
+        written = write_report(finished.results, jobs.out, references=references(finished.results))
         if jobs.json:
             s = count_verdicts(compare_with_paper(finished.results))
             counts = {"matched": s.matched, "beaten": s.beaten, "missed": s.missed}
+            counts["matched_only_by_width"] = s.only_by_width
             print_json(console, {"event": "report", "files": [str(path) for path in written], **counts})
         else:
             sentence = reproduction_sentence(finished.results, finished.seconds)

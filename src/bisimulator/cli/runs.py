@@ -11,17 +11,18 @@ from bisimulator.cli._console import make_console
 
 
 def runs(
-    action: tyro.conf.Positional[Literal["list", "show", "clean"]],
+    action: tyro.conf.Positional[Literal["list", "show", "verify", "clean"]],
     job: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="JOB")] = None,
     out: Path = Path("runs"),
     yes: bool = False,
     all: bool = False,
 ) -> None:
-    """The jobs that are kept: list them, show one, or remove what stopped jobs left.
+    """The jobs that are kept: list them, show one, check their files, or remove what stopped jobs left.
 
     Args:
-      action: list: all jobs, done, stopped, running or damaged; show: one job's configuration and result; clean: remove
-        the checkpoints of stopped jobs, unfinished files and files that were set aside.
+      action: list: all jobs, done, stopped, running or damaged; show: one job's configuration and result; verify:
+        compare every file with the checksum of when the job was finished; clean: remove the checkpoints of stopped
+        jobs, unfinished files and files that were set aside.
       job: for show: its name, or a part of it that no other has.
       out: folder of the jobs.
       yes: remove without asking.
@@ -37,5 +38,7 @@ def runs(
         raise ValueError(f"{action} takes all jobs of a folder, got {job!r}; name the folder with --out")
     elif action == "list":
         view.list_runs(out, make_console())
+    elif action == "verify":
+        view.verify_runs(out, make_console())
     else:
         view.clean_runs(out, make_console(), yes=yes, finished_too=all)

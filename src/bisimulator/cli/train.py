@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from bisimulator.cli._console import make_console
 from bisimulator.cli._job_options import JobOptions
 from bisimulator.cli._settings import Settings, parse_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., None]:
@@ -33,6 +36,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
         method: Any = entry.config,
         solver: Any = solver_type(),  # noqa: B008
         settings: Settings = (),
+        sweep_goal: str | None = None,
         jobs: Annotated[JobOptions, tyro.conf.OmitArgPrefixes] = JobOptions(),  # noqa: B008
     ) -> None:
         """Train a method on a scenario with all seeds at once, then evaluate it (PPO: about 30 s on 2 cores).
@@ -43,6 +47,8 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
           method: options of the method.
           solver: options of its solver.
           settings: parameters of the scenario, such as population=500.
+          sweep_goal: train towards several levels of a goal, such as min-recall=0.7:1:0.05, and draw what was reached
+            beside the provable optimum.
           jobs: how the job runs and where it is stored.
         """
         from bisimulator.api import TrainingResult
@@ -54,26 +60,53 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
                 f"got the options of {method_name!r} for {name!r}; write scenario and method first"
             )
         console = make_console()
-        spec = make_spec(
-            scenario,
-            name,
-            solver=None if solver_type is NoConfig else typed_options(solver, typed),
-            config=method,
-            settings=parse_settings(settings),
+        fields = {
+            "solver": None if solver_type is NoConfig else typed_options(solver, typed),
+            "config": method,
+            "settings": parse_settings(settings),
             **jobs.spec_fields,
-        )
+        }
+        if sweep_goal is not None:
+            _sweep_goal(scenario, name, sweep_goal, fields, jobs, console)
+            return
+        spec = make_spec(scenario, name, **fields)
         finished = jobs.run([spec], console)
         finished.raise_failures()
         if not jobs.json:
             console.print(paper_table(finished.results), "")
             print_notes(finished.results, console)
             if spec.goal:
-                for outcome in TrainingResult(finished.results[0]).goal_outcomes:
+                for outcome in TrainingResult.load(jobs.out / spec.name).goal_outcomes:
                     console.print(str(outcome), soft_wrap=True, markup=False)
             console.print(f"Stored in {jobs.out / spec.name}", soft_wrap=True, markup=False)
 
     train.__annotations__ |= {"method": type(entry.config), "solver": solver_type}
     return train
+
+
+def _sweep_goal(
+    scenario: str, name: str, levels: str, fields: dict[str, Any], jobs: JobOptions, console: Console
+) -> None:
+    """Jobs at several levels of a goal, their table and their picture."""
+    from bisimulator import files
+    from bisimulator.api import LearnedFrontier, TrainingResult
+    from bisimulator.api.sweeping import goal_specs
+    from bisimulator.report.figures._canvas import encode
+
+    if fields.pop("goal") is not None:
+        raise ValueError("--goal and --sweep-goal exclude each other; leave one of them out")
+    specs = goal_specs(scenario, name, levels, **fields)
+    finished = jobs.run(specs, console)
+    if finished.results:
+        learned = LearnedFrontier.of([TrainingResult.load(jobs.out / r.spec.name) for r in finished.results])
+        figure, blind = learned.plot(), "-group-blind" if fields["group_blind"] else ""
+        written = [jobs.out / f"{scenario}-{name}-{learned.goal}{blind}.{kind}" for kind in ("svg", "png")]
+        for path in written:
+            files.write_bytes(path, encode(figure, path.suffix[1:]))
+        if not jobs.json:
+            console.print(str(learned), soft_wrap=True, markup=False)
+            console.print(f"Wrote {' and '.join(map(str, written))}", soft_wrap=True, markup=False)
+    finished.raise_failures()
 
 
 def typed_options(config: Any, arguments: Sequence[str]) -> dict[str, object]:

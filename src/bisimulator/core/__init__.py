@@ -1,47 +1,56 @@
 """The contracts that everything else is written against, and the helpers that environments share."""
 
-from bisimulator.core.arrays import count_row, read_row, score_and_group, score_histograms
-from bisimulator.core.environment import Env, make, set_omega
+from bisimulator.core.arrays import count_row, evenly, read_row, score_and_group, score_histograms, sum_at
+from bisimulator.core.environment import Env, make, require_env, set_omega
+from bisimulator.core.outcome import COUNTS, SCORE_GRID, TALLY, Outcome, Tallies
+from bisimulator.core.person_chain import Moves, PersonChain, Values
 from bisimulator.core.random import (
     ANOTHER_BRANCH,
     draw_category,
+    poisson,
     random_index,
     random_words,
     uniform,
 )
+from bisimulator.core.spaces import ActionSpace, Box, Discrete
 from bisimulator.core.types import (
-    COUNTS,
-    SCORE_GRID,
     Act,
+    Allocation,
     Column,
+    ContactNetwork,
     Decisions,
     Direction,
     Metric,
-    Outcome,
     ParallelEpisodes,
     Params,
-    PersonChain,
     PersonModel,
     Scenario,
     Snapshot,
     State,
     Step,
-    Values,
     View,
     Vocabulary,
     accepts_positive,
+    group_step,
 )
 
 __all__ = [
     "ANOTHER_BRANCH",
     "COUNTS",
     "SCORE_GRID",
+    "TALLY",
     "Act",
+    "ActionSpace",
+    "Allocation",
+    "Box",
     "Column",
+    "ContactNetwork",
     "Decisions",
     "Direction",
+    "Discrete",
     "Env",
     "Metric",
+    "Moves",
     "Outcome",
     "ParallelEpisodes",
     "Params",
@@ -51,18 +60,24 @@ __all__ = [
     "Snapshot",
     "State",
     "Step",
+    "Tallies",
     "Values",
     "View",
     "Vocabulary",
     "accepts_positive",
     "count_row",
     "draw_category",
+    "evenly",
+    "group_step",
     "make",
+    "poisson",
     "random_index",
     "random_words",
     "read_row",
+    "require_env",
     "score_and_group",
     "score_histograms",
     "set_omega",
+    "sum_at",
     "uniform",
 ]

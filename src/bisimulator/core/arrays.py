@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -9,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from bisimulator.core.types import SCORE_GRID, Params, Snapshot
+from bisimulator.core.outcome import SCORE_GRID
+from bisimulator.core.types import Params, Snapshot
 
 
 @jax.custom_batching.custom_vmap
@@ -57,6 +59,28 @@ def count_row(
     return jnp.stack([jnp.broadcast_to(jnp.asarray(p, jnp.float32), approved.shape) for p in parts], -1)
 
 
+_MIN_BLOCK, _MAX_BLOCK = 2**12, 2**20  # a float32 counts to 2**24
+
+
+def sum_at(
+    shape: tuple[int, ...], index: tuple[Int[Array, "B"], ...], rows: Float[Array, "B ..."]
+) -> Float[Array, "..."]:
+    """`zeros(shape).at[index].add(rows)` in double precision, because float32 stops counting at 2**24.
+
+    Blocks of rows are added up in single precision, with no more memory than the rows take, and then the blocks.
+    """
+    size, block = rows.shape[0], min(max(_MIN_BLOCK, math.prod(shape)), _MAX_BLOCK)
+    blocks = jnp.zeros((-(-size // block), *shape)).at[jnp.arange(size) // block, *index].add(rows)
+    with jax.enable_x64(True):
+        return blocks.astype(jnp.float64).sum(0)
+
+
+def evenly(size: int, parts: int) -> Int[Array, "B"]:
+    """The part that each of `size` entries belongs to; 32 bits would overflow in episodes of 22 million steps."""
+    with jax.enable_x64(True):
+        return (jnp.arange(size, dtype=jnp.int64) * parts // size).astype(jnp.int32)
+
+
 @partial(jax.jit, static_argnums=(1, 2))
 def score_histograms(
     snapshot: Snapshot, num_groups: int, num_scores: int
@@ -66,12 +90,13 @@ def score_histograms(
     An observed score between two grid points is split between them, so whole scores stay exact.
     """
     fine = (num_scores - 1) * SCORE_GRID + 1
-    true = (
-        jnp.zeros((num_groups, num_scores)).at[snapshot.group, snapshot.true_score.astype(jnp.int32)].add(1.0)
-    )
+    group, score = snapshot.group, snapshot.true_score.astype(jnp.int32)
+    true = sum_at((num_groups, num_scores), (group, score), jnp.ones(group.shape))
     place = snapshot.observed_score * SCORE_GRID
     below = jnp.clip(jnp.floor(place), 0, max(fine - 2, 0)).astype(jnp.int32)
-    above_share = place - below
-    observed = jnp.zeros((num_groups, fine)).at[snapshot.group, below].add(1 - above_share)
-    observed = observed.at[snapshot.group, jnp.minimum(below + 1, fine - 1)].add(above_share)
+    above_share, shape = place - below, (num_groups, fine)
+    lower = sum_at(shape, (group, below), 1 - above_share)
+    upper = sum_at(shape, (group, jnp.minimum(below + 1, fine - 1)), above_share)
+    with jax.enable_x64(True):
+        observed = lower + upper
     return true, observed

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Generic, get_args
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator import registry
+from bisimulator.core.spaces import ActionSpace, Discrete
 from bisimulator.core.types import P, S, Scenario, Step, View
 from bisimulator.errors import check_keywords, check_known
 
@@ -28,13 +31,16 @@ class Env(Generic[P, S]):
     )  # the keywords that made the params
 
     def reset(self, key: Key[Array, ""]) -> S:
-        return self.scenario.reset(key, self.params)
+        state: S = _reset(self.scenario, key, self.params)
+        return state
 
     def step(self, key: Key[Array, ""], state: S, action: Int[Array, ""]) -> tuple[S, Step]:
-        return self.scenario.step(key, state, action, self.params)
+        after: tuple[S, Step] = _step(self.scenario, key, state, action, self.params)
+        return after
 
     def observe(self, state: S) -> Float[Array, "D"]:
-        return self.scenario.observe(state, self.params)
+        obs: Float[Array, "D"] = _observe(self.scenario, state, self.params)
+        return obs
 
     def with_omega(self, omega: Float[Array, "G K"]) -> Env[P, S]:
         """The same environment with other observation dynamics."""
@@ -79,8 +85,34 @@ class Env(Generic[P, S]):
         return int(self.params.horizon)
 
     @property
+    def action_space(self) -> ActionSpace:
+        """What an action can be."""
+        names = self.scenario.action_names
+        return (
+            Discrete(len(names), names)
+            if self.scenario.action_space is None
+            else self.scenario.action_space(self.params)
+        )
+
+    @property
     def num_actions(self) -> int:
-        return len(self.scenario.action_names)
+        """The number of discrete actions.
+
+        Raises:
+            ValueError: if actions are continuous.
+        """
+        space = self.action_space
+        if not isinstance(space, Discrete):
+            raise ValueError(
+                f"{self.name!r} has continuous actions ({space}), which this does not support; "
+                "use an environment with discrete actions, such as 'lending'"
+            )
+        return space.n
+
+    @property
+    def group_entries(self) -> int:
+        """How many entries of an observation, after the first, encode the group; 0 if a step is about all groups."""
+        return self.num_groups if self.scenario.applicants else 0
 
     @property
     def observation_size(self) -> int:
@@ -92,6 +124,26 @@ class Env(Generic[P, S]):
             f"Env({self.name!r}, groups={p.num_groups}, scores={p.num_scores}, "
             f"population={p.population}, horizon={self.horizon})"
         )
+
+
+# compiled, because one operation after the other they would take a second
+
+
+@partial(jax.jit, static_argnums=0)
+def _reset(scenario: Scenario[P, S], key: Key[Array, ""], params: P) -> S:
+    return scenario.reset(key, params)
+
+
+@partial(jax.jit, static_argnums=0)
+def _step(
+    scenario: Scenario[P, S], key: Key[Array, ""], state: S, action: Int[Array, ""], params: P
+) -> tuple[S, Step]:
+    return scenario.step(key, state, action, params)
+
+
+@partial(jax.jit, static_argnums=0)
+def _observe(scenario: Scenario[P, S], state: S, params: P) -> Float[Array, "D"]:
+    return scenario.observe(state, params)
 
 
 def make(name: str, **params: Any) -> Env:
@@ -121,3 +173,12 @@ def set_omega(params: P, omega: Float[Array, "G K"]) -> P:
     """The same params with other observation dynamics; works on traced arrays."""
     changed: P = eqx.tree_at(lambda p: p.omega, params, omega)
     return changed
+
+
+def require_env(env: object) -> None:
+    """Raise a TypeError unless it is an environment from `make`."""
+    if not isinstance(env, Env):
+        example = env if isinstance(env, str) else "lending"
+        raise TypeError(
+            f"env must come from bisimulator.make, got {env!r}; pass bisimulator.make({example!r})"
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 # Folded into a key it gives one that no split reaches: fold_in(key, i) is split(key, n)[i].
 ANOTHER_BRANCH = 2**31 - 1
@@ -34,6 +36,42 @@ def random_index(bits: UInt32[Array, "..."], n: int | Int[Array, "..."]) -> Int[
     middle = high * n_low + (low * n_low >> 16)
     carry = low * n_high + (middle & 0xFFFF)
     return (high * n_high + (middle >> 16) + (carry >> 16)).astype(jnp.int32)
+
+
+# steps from the mode, what is left of the uniform number, the number found, probabilities above and below the mode
+_Search: TypeAlias = tuple[Array, Array, Array, Array, Array]
+
+
+def poisson(rate: Float[Array, "..."], u: Float[Array, "..."]) -> Int[Array, "..."]:
+    """Poisson numbers by inversion, from the mode outwards: one uniform number each, whatever the rate.
+
+    `jax.random.poisson` draws many and rejects some.
+    """
+    mode, positive = jnp.floor(rate), jnp.maximum(rate, 1e-30)
+    top = jnp.exp(mode * jnp.log(positive) - rate - jax.lax.lgamma(mode + 1))
+
+    def more(carry: _Search) -> Bool[Array, ""]:
+        _, left, _, above, below = carry
+        return ((left >= 0) & (above + below > 1e-9)).any()
+
+    def search(carry: _Search) -> _Search:
+        k, left, found, above, below = carry
+        above, below = above * rate / (mode + k), below * jnp.maximum(mode - k + 1, 0) / positive
+        after_above = left - above
+        after_both = after_above - below
+        here = jnp.where(after_above < 0, mode + k, jnp.where(after_both < 0, mode - k, mode))
+        searching = left >= 0
+        return (
+            k + 1,
+            jnp.where(searching, after_both, left),
+            jnp.where(searching, here, found),
+            above,
+            below,
+        )
+
+    start = (jnp.float32(1), u - top, mode, top, top)
+    _, _, found, _, _ = jax.lax.while_loop(more, search, start)
+    return found.astype(jnp.int32)
 
 
 def draw_category(probs: Float[Array, "... K"], u: Float[Array, "..."]) -> Int[Array, "..."]:

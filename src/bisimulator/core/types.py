@@ -7,28 +7,32 @@ Shapes: N people, T decisions of an episode, G groups, C scores, D observation e
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Literal, Protocol, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
-from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
+from bisimulator.core.outcome import Outcome, Tallies
+from bisimulator.core.person_chain import PersonChain, Values
+from bisimulator.core.spaces import ActionSpace
+
 State: TypeAlias = PyTree  # each environment has its own; only its own functions look inside
-Values: TypeAlias = NDArray[np.float64]
 
 # what an episode is: the queue of all applicants, or one person's life
 View: TypeAlias = Literal["queue", "life"]
 
 # act(key, observations) -> actions; it works on any leading axes
-Act: TypeAlias = Callable[[Key[Array, ""], Float[Array, "... D"]], Int[Array, "..."]]
+Act: TypeAlias = Callable[[Key[Array, ""], Float[Array, "... D"]], Int[Array, "..."] | Float[Array, "... A"]]
 
 
 class Step(eqx.Module):
-    """What one decision led to. `group` to `next_self_obs` describe the person who was decided on."""
+    """What one decision led to. `group` to `next_self_obs` describe the person who was decided on.
+
+    A decision about all groups at once has `tallies` instead, and nobody was decided on (`group_step`).
+    """
 
     obs: Float[Array, "D"]  # the next applicant's observation
     reward: Float[Array, ""]
@@ -38,6 +42,28 @@ class Step(eqx.Module):
     qualified: Bool[Array, ""]  # would repay / would succeed, also when rejected
     cost: Float[Array, ""]  # what the person has paid so far to be seen favourably
     next_self_obs: Float[Array, "D"]  # the same person, after the decision
+    tallies: Tallies | None = None  # the names of `Scenario.tallies`
+
+
+def group_step(
+    obs: Float[Array, "D"],
+    tallies: Tallies,
+    *,
+    truncated: Bool[Array, ""],
+    terminated: Bool[Array, ""] | None = None,
+) -> Step:
+    """What a decision about all groups at once led to; the reward is the sum of the groups' rewards."""
+    return Step(
+        obs=obs,
+        reward=tallies["reward"].sum(),
+        terminated=jnp.array(False) if terminated is None else terminated,
+        truncated=truncated,
+        group=jnp.int32(-1),
+        qualified=jnp.array(False),
+        cost=jnp.float32(0),
+        next_self_obs=obs,
+        tallies=tallies,
+    )
 
 
 class Params(Protocol):
@@ -96,34 +122,14 @@ class Decisions(eqx.Module):
     """All decisions of an episode in time order; `valid` is False after an early end."""
 
     obs: Float[Array, "T D"]
-    action: Int[Array, "T"]
+    action: Int[Array, "T"] | Float[Array, "T A"]
     reward: Float[Array, "T"]
     group: Int[Array, "T"]
     qualified: Bool[Array, "T"]
     cost: Float[Array, "T"]
     next_self_obs: Float[Array, "T D"]
     valid: Bool[Array, "T"]
-
-
-# What is counted per group, in this order, in the last axis of `Outcome.counts`.
-COUNTS = ("applied", "approved", "qualified", "approved_qualified", "reward", "burden", "burdened")
-SCORE_GRID = 16  # grid points per score point of `Outcome.observed_scores`, because omega need not be whole
-
-
-class Outcome(eqx.Module):
-    """Per-group results of an episode, from which every metric is computed. Leading axes are free."""
-
-    counts: Float[Array, "... G 7"]
-    true_scores: Float[Array, "... G C"]  # people at each score at the end
-    observed_scores: Float[Array, "... G B"]  # the same on the grid of `SCORE_GRID`
-    approvals: Float[Array, "... P G"]  # cumulative approvals at P evenly spaced times
-
-    def count(self, name: str) -> Float[Array, "... G"]:
-        return self.counts[..., COUNTS.index(name)]
-
-    @property
-    def people(self) -> Float[Array, "... G"]:
-        return self.true_scores.sum(-1)
+    tallies: Tallies | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,48 +145,51 @@ class ParallelEpisodes(Generic[P, S]):
 
 
 @dataclasses.dataclass(frozen=True)
-class PersonChain:
-    """One person's credit score as a finite Markov chain, in double precision. Shapes: H hidden types of people."""
-
-    initial: Float[Values, "G C"]  # distribution of scores at the start
-    repayment: Float[Values, "H G C"]  # probability of repayment at each score
-    type_probs: Float[Values, "H"]
-    group_sizes: Float[Values, "G"]  # expected number of people
-    score_up: int  # how far a repaid loan raises the score
-    score_down: int  # how far a default lowers it
-    reward_repaid: float
-    reward_default: float
-    population: int  # each step, one person of these applies
-    horizon: int
-    num_scores: int
-
-    @property
-    def has_hidden_type(self) -> bool:
-        return len(self.type_probs) > 1
-
-    @property
-    def visit_rate(self) -> float:
-        """Probability that a given person applies in a given step."""
-        return 1 / self.population
-
-    @property
-    def next_scores(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where a repaid loan and a default take each score."""
-        scores = np.arange(self.num_scores)
-        return np.minimum(scores + self.score_up, scores[-1]), np.maximum(scores - self.score_down, 0)
-
-
-@dataclasses.dataclass(frozen=True)
 class PersonModel(Generic[P]):
     """Capability: each person is an independent finite Markov chain, so certificates and frontiers are exact.
 
     `observations(params, k)`: what the agent sees of every (group, score, loans repaid < k, loans defaulted < k),
     provided that observed scores are true ones, which is the case with `true_omega(params)`.
+    `has_clock(params)`: observations also have the time, so these are only those at the start of an episode.
+
+    `split_scores(params, initial, edges)`: the same people on a finer scale. Every score is divided into equally many
+    parts that repay alike, with distributions `initial` and the bins' `edges`, and a loan moves a person to the same
+    part of another score. None if scores cannot be divided.
+
+    `with_repayment(params, rates)`: the same people with other repayment rates, by score or by whole scores that were
+    split. None if rates cannot be set.
     """
 
     chain: Callable[[P], PersonChain]
     observations: Callable[[P, int], Float[Array, "G C k k D"]]
     true_omega: Callable[[P], Float[Array, "G K"]]
+    has_clock: Callable[[P], bool] = lambda params: False
+    split_scores: Callable[[P, Float[Values, "G D"], Sequence[float]], P] | None = None
+    with_repayment: Callable[[P, Float[Values, "G c"]], P] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ContactNetwork(Generic[P]):
+    """Capability: people in a contact network, of whom each step treats one. Action 0 treats nobody, i the i-th.
+
+    `treatable(observations, params)`: whom a treatment changes.
+    """
+
+    contacts: Callable[[P], Float[Array, "N N"]]  # 1 where two people are in contact
+    treatable: Callable[[Float[Array, "... D"], P], Bool[Array, "... N"]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Allocation(Generic[P, S]):
+    """Capability: each step divides units among the groups.
+
+    `rates(state)` are the true rates of incidents, which only an oracle sees. `action(units, params)` is the action
+    that allocates so many units to each group.
+    """
+
+    units: Callable[[P], int]  # how many there are in a step
+    rates: Callable[[S], Float[Array, "G"]]
+    action: Callable[[Int[Array, "... G"], P], Array]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,6 +219,9 @@ class Scenario(Generic[P, S]):
     omega_names: tuple[str, ...]  # what the columns of omega mean
     omega_bounds: tuple[float, float]  # in units of the params' `omega_scale`
     action_names: tuple[str, ...] = ("reject", "accept")
+    action_space: Callable[[P], ActionSpace] | None = None  # None: one of `action_names`
+    discrete: bool = True  # actions are numbered; otherwise they are real numbers
+    tallies: tuple[str, ...] = ()  # of a step about all groups, with "reward", "supply" and "demand"; else ()
     accepts: Callable[[Int[Array, "..."]], Bool[Array, "..."]] = accepts_positive
     scores_move: bool = False  # decisions change people's true scores
     applicants_pay: bool = False  # people pay to raise their observed scores
@@ -217,6 +229,18 @@ class Scenario(Generic[P, S]):
     parallel: ParallelEpisodes[P, S] | None = None
     person_model: PersonModel[P] | None = None
     life: Scenario[P, State] | None = None  # the same decisions; an episode is one person's life
+    network: ContactNetwork[P] | None = None
+    allocation: Allocation[P, S] | None = None
+
+    @property
+    def applicants(self) -> bool:
+        """Whether a step decides on one applicant, who has a score, rather than on all groups at once."""
+        return not self.tallies
+
+    @property
+    def main_rate(self) -> str:
+        """The metric by which groups are compared first."""
+        return "recall" if self.applicants else "benefit_rate"
 
 
 Direction: TypeAlias = Literal["higher", "lower", ""]  # which values are better; "" if neither

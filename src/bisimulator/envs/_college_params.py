@@ -20,6 +20,8 @@ from bisimulator.errors import (
     check_shape,
 )
 
+MAX_GROUPS, MAX_SCORES = 10_000, 10_000
+
 
 class Params(eqx.Module):
     """Parameters of college. All numbers but the population are arrays, so a sweep over them is a `vmap`."""
@@ -116,7 +118,7 @@ def make_params(
         "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
     )
     check_shape("group_probs", probs, (count,), "one per group")
-    check_int("c_max", c_max, min=1)
+    check_int("c_max", c_max, min=1, max=MAX_SCORES)
     chance = check_probabilities("success", np.linspace(0, 0.9, c_max) if success is None else success)
     check_shape("success", chance, (c_max,), "one per score; set c_max to their number")
     pay = check_array("rewards", rewards, ndim=(1,))
@@ -144,7 +146,7 @@ def make_params(
 
 def _count_groups(groups: int | None, *per_group: ArrayLike | None) -> int:
     if groups is not None:
-        return check_int("groups", groups, min=1)
+        return check_int("groups", groups, min=1, max=MAX_GROUPS)
     sizes = [np.size(value) for value in per_group if value is not None]
     if sizes and sizes[0] == 0:
         raise ValueError("got no group; pass at least one entry, such as score_mean=(8, 5)")
@@ -165,6 +167,6 @@ def _check_cost(omega: ArrayLike, groups: int) -> Float[Values, "G 1"]:
     cost = check_array("omega", omega, ndim=(1, 2))
     cost = cost.reshape(-1, 1) if cost.ndim == 1 else cost
     check_shape("omega", cost, (groups, 1), "the cost of a point per group")
-    if (cost <= 0).any():
+    if (cost.astype(np.float32) <= 0).any():  # which is 0 for numbers that single precision does not have
         raise ValueError(f"omega must be positive, got {cost.min():g}; a point must cost something")
     return cost

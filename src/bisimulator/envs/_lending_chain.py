@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from bisimulator.core import PersonChain, Values
+from bisimulator.core import Moves, PersonChain, Values
+from bisimulator.envs._lending_moves import shifted
 from bisimulator.envs._lending_params import Params
 from bisimulator.envs._lending_people import DEFAULTED, GROUP, OBSERVED, REPAID, TRUE, describe
 
 _QUADRATURE_NODES = 32
+_describe = jax.jit(describe)  # one program instead of one per operation
 
 
 def person_chain(params: Params) -> PersonChain:
@@ -27,14 +30,33 @@ def person_chain(params: Params) -> PersonChain:
         repayment=repayment,
         type_probs=type_probs,
         group_sizes=params.population * _normalised(params.group_probs),
-        score_up=int(params.score_up),
-        score_down=int(params.score_down),
+        **_moves(params, repayment),
         reward_repaid=float(params.reward_repaid),
         reward_default=float(params.reward_default),
         population=params.population,
         horizon=int(params.horizon),
         num_scores=params.num_scores,
     )
+
+
+def _moves(params: Params, repayment: Float[Values, "H G C"]) -> dict[str, Moves]:
+    """Where scores go after a default, a repaid loan and a rejection."""
+    nobody = Moves(np.zeros((params.num_scores, 0), np.int64), np.zeros((*repayment.shape, 0)))
+    if params.moves is None:
+        down, up = shifted(int(params.score_up), int(params.score_down), params.num_scores)[..., None]
+        surely = np.ones((*repayment.shape, 1))
+        return {"defaulted": Moves(down, surely), "repaid": Moves(up, surely), "rejected": nobody}
+    tables, share = _normalised(params.moves), np.asarray(params.rejected_moves, np.float64)[:, None]
+    defaulted, repaid = (
+        Moves.from_table(np.broadcast_to(t, (*repayment.shape, t.shape[-1]))) for t in tables
+    )
+    rejected = (share * (1 - repayment))[..., None] * tables[0] + (share * repayment)[..., None] * tables[1]
+    rejected *= 1 - np.eye(params.num_scores)  # who stays is not listed
+    return {
+        "defaulted": defaulted,
+        "repaid": repaid,
+        "rejected": Moves.from_table(rejected) if share.any() else nobody,
+    }
 
 
 def _normalised(probs: Float[Array, "... K"]) -> Float[Values, "... K"]:
@@ -45,14 +67,17 @@ def _normalised(probs: Float[Array, "... K"]) -> Float[Values, "... K"]:
 
 
 def history_observations(params: Params, size: int) -> Float[Array, "G C k k D"]:
-    """Observations of every group and score with `repaid` and `defaulted` past loans, each below `size`."""
+    """Observations at the start of every group and score with `repaid` and `defaulted` loans, each below `size`."""
     shape = (params.num_groups, params.num_scores, size, size)
     group, score, repaid, defaulted = np.indices(shape, dtype=np.float32)
     columns = {TRUE: score, OBSERVED: score, REPAID: repaid, DEFAULTED: defaulted, GROUP: group}
     person = np.zeros((*shape, 6), np.float32)
     for column, values in columns.items():
         person[..., column] = values
-    return describe(jnp.asarray(person), params)
+    observations: Float[Array, "G C k k D"] = _describe(
+        jnp.asarray(person), params, jnp.zeros(shape, jnp.int32)
+    )
+    return observations
 
 
 def true_omega(params: Params) -> Float[Array, "G 2"]:

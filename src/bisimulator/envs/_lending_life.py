@@ -40,7 +40,7 @@ def step(
     bits = random_words(key, 2)
     person, reward, qualified = decide(state.person, action, uniform(bits[0]), params)
     after = LifeState(person, state.t + 1 + _wait(uniform(bits[1]), params))
-    obs = describe(person, params)
+    obs = describe(person, params, after.t)
     return after, Step(
         obs=obs,
         reward=reward,
@@ -55,7 +55,7 @@ def step(
 
 def observe(state: LifeState, params: Params) -> Float[Array, "D"]:
     """The person's observation, the same as in the queue."""
-    return describe(state.person, params)
+    return describe(state.person, params, state.t)
 
 
 def snapshot(state: LifeState) -> Snapshot:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import equinox as eqx
@@ -12,8 +13,10 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
+from bisimulator.envs._lending_moves import check_moves, whole_sizes
 from bisimulator.errors import (
     check_array,
+    check_bool,
     check_distribution,
     check_int,
     check_probabilities,
@@ -22,6 +25,7 @@ from bisimulator.errors import (
 )
 
 # Inferred from the published tables: the paper shows the initial distributions only in a figure.
+MAX_GROUPS, MAX_SCORES = 10_000, 10_000
 INITIAL = ((0, 0, 0, 0.2, 0.3, 0.3, 0.2), (0.2, 0.2, 0.3, 0.2, 0.1, 0, 0))
 
 
@@ -38,7 +42,17 @@ class Params(eqx.Module):
     reward_default: Float[Array, ""]
     horizon: Int[Array, ""]
     conscientiousness: Float[Array, "2"] | None  # mean and sd; None: repayment depends on the score only
+    moves: (
+        Float[Array, "2 C C"] | None
+    )  # of the true score after default, repayment; None: by score_down, score_up
+    rejected_moves: Float[
+        Array, "G"
+    ]  # probability that a rejected person's score moves by the table all the same
     population: int = eqx.field(static=True)
+    clock: bool = eqx.field(static=True, default=False)  # observations end with the share that remains
+    fixed_sizes: bool = eqx.field(
+        static=True, default=False
+    )  # groups have their shares of the people exactly
     group_names: tuple[str, ...] = eqx.field(static=True, default=())  # for display; () if they have none
     score_edges: tuple[float, ...] = eqx.field(static=True, default=())  # if scores are bins of another score
 
@@ -52,7 +66,7 @@ class Params(eqx.Module):
 
     @property
     def observation_size(self) -> int:
-        return self.num_groups + 3
+        return self.num_groups + 3 + self.clock
 
     @property
     def omega_scale(self) -> float:
@@ -79,9 +93,13 @@ def make_params(
     score_down: int = 1,
     reward_repaid: float = 1.0,
     reward_default: float = -1.0,
+    moves: ArrayLike | None = None,
+    rejected_moves: ArrayLike = 0.0,
     conscientiousness: tuple[float, float] | None = None,
+    fixed_sizes: bool = False,
     population: int = 1000,
     horizon: int = 10_000,
+    clock: bool = False,
     group_names: Sequence[str] = (),
     score_edges: Sequence[float] = (),
 ) -> Params:
@@ -94,14 +112,20 @@ def make_params(
         repayment: (c_max,) or (groups, c_max), the probability of repayment at each score.
         group_probs: (groups,), the probability of each group.
         omega: (groups, 2), how far the observed score rises after a repaid loan and falls after a default; as far
-            as the true score by default.
+            as the true score by default. With `moves`: how far for every point by which the true score moves.
         score_up: how far a repaid loan raises the true score.
         score_down: how far a default lowers the true score.
+        moves: (2, c_max, c_max), the distribution of the next true score after a default and after a repaid loan,
+            for every score; instead of `score_up` and `score_down`.
+        rejected_moves: probability that the score of a rejected person moves as it would after a loan; one number, or
+            one per group.
         reward_repaid: the bank's gain from a repaid loan.
         reward_default: the bank's (negative) gain from a default.
         conscientiousness: mean and standard deviation of k, where repayment is (P[c] + k) / 2; None: P[c].
+        fixed_sizes: every group has its share of the people, rounded, instead of a random number of them.
         population: number of people.
         horizon: steps until the episode is truncated.
+        clock: end every observation with the share of the episode that remains, from 1 to 0.
         group_names: names of the groups in tables and pages.
         score_edges: (c_max + 1,), the edges of the bins if scores are bins of another score.
 
@@ -117,13 +141,17 @@ def make_params(
         "group_probs", np.full(groups, 1 / groups) if group_probs is None else group_probs
     )
     check_shape("group_probs", probs, (groups,), "one per group")
+    people = check_int("population", population, min=1, max=2**31 - 2)
     up = check_int("score_up", score_up, min=0, max=2**31 - 2)
     down = check_int("score_down", score_down, min=0, max=2**31 - 2)
+    rejected = _per_group("rejected_moves", rejected_moves, groups)
+    table_of_moves = check_moves(moves, (up, down), bool(rejected.any()), c_max)
+    up, down = (up, down) if table_of_moves is None else (1, 1)
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
     return Params(
         initial=as_float(table),
         repayment=as_float(_repayment_table(repayment, groups, c_max)),
-        group_probs=as_float(probs),
+        group_probs=as_float(whole_sizes(probs, people) / people if fixed_sizes else probs),
         omega=as_float(_check_omega([(up, down)] * groups if omega is None else omega, groups)),
         score_up=as_int(up),
         score_down=as_int(down),
@@ -131,10 +159,42 @@ def make_params(
         reward_default=as_float(check_real("reward_default", reward_default)),
         horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
         conscientiousness=None if conscientiousness is None else as_float(_check_latent(conscientiousness)),
-        population=check_int("population", population, min=1, max=2**31 - 2),
+        clock=check_bool("clock", clock),
+        moves=None if table_of_moves is None else as_float(table_of_moves),
+        rejected_moves=as_float(rejected),
+        population=people,
+        fixed_sizes=check_bool("fixed_sizes", fixed_sizes),
         group_names=_check_names(group_names, groups),
         score_edges=_check_edges(score_edges, c_max),
     )
+
+
+def split_scores(params: Params, initial: Float[Values, "G D"], edges: Sequence[float]) -> Params:
+    """Divide every score into equally many parts that repay alike; moves lead to the same part of another score."""
+    parts = initial.shape[1] // params.num_scores
+    return dataclasses.replace(
+        params,
+        initial=jnp.asarray(initial, jnp.float32),
+        repayment=jnp.repeat(params.repayment, parts, axis=1),
+        omega=params.omega * parts,
+        score_up=params.score_up * parts,
+        score_down=params.score_down * parts,
+        moves=None if params.moves is None else jnp.kron(params.moves, jnp.eye(parts)[None]),
+        score_edges=_check_edges(edges, initial.shape[1]),
+    )
+
+
+def with_repayment(params: Params, rates: Float[Values, "G c"]) -> Params:
+    """Set repayment rates; each is that of all parts of a score that was split."""
+    parts = params.num_scores // rates.shape[1]
+    return dataclasses.replace(params, repayment=jnp.repeat(jnp.asarray(rates, jnp.float32), parts, axis=1))
+
+
+def _per_group(name: str, value: ArrayLike, groups: int) -> Float[Values, "G"]:
+    chances = check_probabilities(name, value, ndim=(0, 1))
+    chances = np.full(groups, chances) if chances.ndim == 0 else chances
+    check_shape(name, chances, (groups,), "one per group")
+    return chances
 
 
 def _repayment_table(repayment: ArrayLike | None, groups: int, c_max: int) -> Float[Values, "G C"]:
@@ -165,6 +225,8 @@ def _check_latent(conscientiousness: ArrayLike) -> Float[Values, "2"]:
 
 
 def _check_names(names: Sequence[str], groups: int) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ValueError(f"group_names must be a list of names, got {names!r}; pass names such as ('a', 'b')")
     checked = tuple(names)
     if checked and (len(checked) != groups or not all(isinstance(name, str) for name in checked)):
         example = tuple(f"group {g + 1}" for g in range(groups))
@@ -177,9 +239,9 @@ def _check_names(names: Sequence[str], groups: int) -> tuple[str, ...]:
 
 
 def _check_edges(edges: Sequence[float], c_max: int) -> tuple[float, ...]:
-    if len(edges) == 0:
-        return ()
     array = check_array("score_edges", edges, ndim=(1,))
+    if array.size == 0:
+        return ()
     check_shape("score_edges", array, (c_max + 1,), "one more than scores")
     if (np.diff(array) < 0).any():
         raise ValueError(f"score_edges must rise, got {array.tolist()}; sort them")
@@ -188,9 +250,9 @@ def _check_edges(edges: Sequence[float], c_max: int) -> tuple[float, ...]:
 
 def _initial_table(initial: ArrayLike | None, groups: int | None, c_max: int | None) -> Float[Values, "G C"]:
     if groups is not None:
-        check_int("groups", groups, min=1)
+        groups = check_int("groups", groups, min=1, max=MAX_GROUPS)
     if c_max is not None:
-        check_int("c_max", c_max, min=1)
+        c_max = check_int("c_max", c_max, min=1, max=MAX_SCORES)
     if initial is not None:
         table = check_distribution("initial", initial, ndim=(2,))
         expected = (groups or table.shape[0], c_max or table.shape[1])

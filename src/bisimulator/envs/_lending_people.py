@@ -13,6 +13,7 @@ from bisimulator.envs._lending_params import Params
 
 # The columns of a record: one row per person, so that a step reads and writes one row.
 TRUE, OBSERVED, REPAID, DEFAULTED, GROUP, CONSCIENTIOUSNESS = range(6)
+_BELOW_1 = 1 - 2**-24  # what a quotient of uniform numbers that is rounded to 1 stands for
 
 
 def draw_people(
@@ -20,7 +21,10 @@ def draw_people(
 ) -> Float[Array, "*shape 6"]:
     """New people without past loans; `keys`: one each for groups, scores and conscientiousness."""
     k_group, k_score, k_latent = keys
-    group = draw_category(params.group_probs, jax.random.uniform(k_group, shape))
+    u_group = jax.random.uniform(k_group, shape)
+    if params.fixed_sizes and shape:  # everybody at once: evenly spaced numbers give each group its share
+        u_group = (jnp.arange(params.population) + 0.5) / params.population
+    group = draw_category(params.group_probs, u_group)
     score = draw_category(params.initial[group], jax.random.uniform(k_score, shape))
     latent = jnp.zeros(shape)
     if params.conscientiousness is not None:
@@ -44,11 +48,19 @@ def decide(
     would_repay = u < chance
     accepted = accepts_positive(action)
     repaid, defaulted = accepted & would_repay, accepted & ~would_repay
-    top = params.num_scores - 1
+    top, observed = params.num_scores - 1, person[..., OBSERVED]
     observed_up, observed_down = params.omega[group, 0], params.omega[group, 1]
+    if params.moves is None:
+        after = jnp.clip(score + repaid * params.score_up - defaulted * params.score_down, 0, top)
+        seen = observed + repaid * observed_up - defaulted * observed_down
+    else:
+        # u once more: within those who repay, or within those who do not, it is uniform again
+        again = jnp.where(would_repay, u / chance, (u - chance) / (1 - chance))
+        after = _move(score, group, would_repay, accepted, again, params)
+        seen = observed + (after - score) * jnp.where(would_repay, observed_up, observed_down)
     moved = [
-        jnp.clip(score + repaid * params.score_up - defaulted * params.score_down, 0, top),
-        jnp.clip(person[..., OBSERVED] + repaid * observed_up - defaulted * observed_down, 0, top),
+        after,
+        jnp.clip(seen, 0, top),
         person[..., REPAID] + repaid,
         person[..., DEFAULTED] + defaulted,
         person[..., GROUP],
@@ -58,9 +70,30 @@ def decide(
     return jnp.stack(moved, -1), reward, would_repay
 
 
-def describe(person: Float[Array, "... 6"], params: Params) -> Float[Array, "... D"]:
-    """A person's observation: observed score in 0..1, group one-hot, shares of past loans repaid and defaulted."""
+def _move(
+    score: Float[Array, "..."],
+    group: Int[Array, "..."],
+    would_repay: Bool[Array, "..."],
+    accepted: Bool[Array, "..."],
+    u: Float[Array, "..."],
+    params: Params,
+) -> Float[Array, "..."]:
+    """The next score by the table of moves; a rejected person's moves with a probability, as after a loan."""
+    assert params.moves is not None
+    share = jnp.where(accepted, 1.0, params.rejected_moves[group])
+    row = params.moves[would_repay.astype(jnp.int32), score.astype(jnp.int32)]
+    target = draw_category(row, jnp.minimum(u / jnp.maximum(share, 1e-9), _BELOW_1))
+    return jnp.where(accepted | (u < share), target.astype(jnp.float32), score)
+
+
+def describe(person: Float[Array, "... 6"], params: Params, t: Int[Array, "..."]) -> Float[Array, "... D"]:
+    """A person's observation at step t: observed score in 0..1, group one-hot, shares of past loans repaid and
+    defaulted, and with a clock the share of the episode that remains."""
     score_group = score_and_group(person[..., OBSERVED], person[..., GROUP], params)
     past_loans = jnp.maximum(person[..., REPAID] + person[..., DEFAULTED], 1)
     ratios = person[..., REPAID : DEFAULTED + 1] / past_loans[..., None]
-    return jnp.concatenate([score_group, ratios], -1)
+    seen = [score_group, ratios]
+    if params.clock:
+        remaining = jnp.clip(1 - t / params.horizon, 0, 1)
+        seen.append(jnp.broadcast_to(remaining[..., None], (*person.shape[:-1], 1)))
+    return jnp.concatenate(seen, -1)

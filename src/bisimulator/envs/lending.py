@@ -36,7 +36,7 @@ from bisimulator.core import (
 )
 from bisimulator.envs import _lending_life as life
 from bisimulator.envs._lending_chain import history_observations, person_chain, true_omega
-from bisimulator.envs._lending_params import Params, make_params
+from bisimulator.envs._lending_params import Params, make_params, split_scores, with_repayment
 from bisimulator.envs._lending_people import GROUP, OBSERVED, TRUE, decide, describe, draw_people
 from bisimulator.envs._parallel_rounds import Rounds, assign_rounds
 
@@ -75,13 +75,13 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
         group=person[GROUP].astype(jnp.int32),
         qualified=qualified,
         cost=jnp.float32(0),
-        next_self_obs=describe(person, params),
+        next_self_obs=describe(person, params, state.t),
     )
 
 
 def observe(state: State, params: Params) -> Float[Array, "D"]:
     """The applicant's observation."""
-    return describe(state.people[state.applicant], params)
+    return describe(state.people[state.applicant], params, state.t)
 
 
 def snapshot(state: State) -> Snapshot:
@@ -128,7 +128,7 @@ def play(visits: Visits, act: Act, params: Params) -> tuple[Decisions, State]:
     ) -> tuple[Float[Array, "N 6"], tuple[Float[Array, "B 6"], Int[Array, "B"]]]:
         who = visitor[visit]
         person = people.at[who].get(mode="clip")
-        action = act(jax.random.fold_in(visits.key, number), describe(person, params))
+        action = act(jax.random.fold_in(visits.key, number), describe(person, params, visit))
         after, _, _ = decide(person, action, u[visit], params)
         return people.at[who].set(after, mode="drop"), (person, action)
 
@@ -149,13 +149,13 @@ def play(visits: Visits, act: Act, params: Params) -> tuple[Decisions, State]:
     )
     after, reward, qualified = decide(before, action, visits.u, params)
     decisions = Decisions(
-        obs=describe(before, params),
+        obs=describe(before, params, jnp.arange(horizon)),
         action=action,
         reward=reward,
         group=before[:, GROUP].astype(jnp.int32),
         qualified=qualified,
         cost=jnp.zeros(horizon),
-        next_self_obs=describe(after, params),
+        next_self_obs=describe(after, params, jnp.arange(horizon) + 1),
         valid=jnp.ones(horizon, bool),
     )
     return decisions, State(people=people, applicant=visits.visitor[-1], t=jnp.int32(horizon))
@@ -186,7 +186,14 @@ LENDING = Scenario(
     scores_move=True,
     vocabulary=_WORDS,
     parallel=ParallelEpisodes(plan, play),
-    person_model=PersonModel(person_chain, history_observations, true_omega),
+    person_model=PersonModel(
+        person_chain,
+        history_observations,
+        true_omega,
+        lambda params: params.clock,
+        split_scores,
+        with_repayment,
+    ),
     life=_LIFE,
 )
 LENDING_CONSCIENTIOUSNESS = dataclasses.replace(

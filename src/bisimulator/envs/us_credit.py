@@ -22,7 +22,7 @@ from bisimulator.core import Values
 from bisimulator.envs._lending_params import Params
 from bisimulator.envs._lending_params import make_params as make_lending_params
 from bisimulator.envs.lending import LENDING
-from bisimulator.errors import check_int
+from bisimulator.errors import check_int, check_known
 from bisimulator.people.population import Population
 
 MIN_SCORE, MAX_SCORE, BIN_WIDTH = 300, 850, 25  # points; UP and DOWN are whole numbers of bins
@@ -42,15 +42,19 @@ def points_of(rank: ArrayLike) -> Float[Values, "..."]:
 
 def people(groups: int | Sequence[str] | None = None) -> Population:
     """All four groups, the `groups` largest ones, or the named ones."""
-    if isinstance(groups, int):
-        check_int("groups", groups, min=1)
-        names = _people(None).group_names
-        if groups > len(names):
-            raise ValueError(
-                f"groups must be at most {len(names)} ({', '.join(names)}), got {groups}; pass fewer, or names"
-            )
-        return _people(names[:groups])
-    return _people(None if groups is None else tuple(groups))
+    if groups is None:
+        return _people(None)
+    names = _people(None).group_names
+    if isinstance(groups, Sequence) and not isinstance(groups, str):
+        for name in groups:
+            check_known("group", name, names)
+        return _people(tuple(groups))
+    number = check_int("groups", groups, min=1)
+    if number > len(names):
+        raise ValueError(
+            f"groups must be at most {len(names)} ({', '.join(names)}), got {groups}; pass fewer, or names"
+        )
+    return _people(names[:number])
 
 
 @cache

@@ -1,12 +1,14 @@
-"""How good and how fair a policy is: simulated with intervals, or certified exactly."""
+"""How good and how fair a policy is: exactly where that is possible, else simulated with intervals."""
 
-from bisimulator.evaluation._evaluate import HEADLINES, Evaluation, evaluate, metric_columns, run_episodes
+from bisimulator.evaluation._evaluate import Evaluation, evaluate, headlines, metric_columns, run_episodes
+from bisimulator.evaluation._exact_evaluation import exact_evaluation
 from bisimulator.evaluation.intervals import mean_and_interval, seed_means
 
 __all__ = [
-    "HEADLINES",
     "Evaluation",
     "evaluate",
+    "exact_evaluation",
+    "headlines",
     "mean_and_interval",
     "metric_columns",
     "run_episodes",

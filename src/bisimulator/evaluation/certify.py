@@ -13,14 +13,12 @@ from scipy.stats import t as student
 
 from bisimulator._html import html_table
 from bisimulator.core import Env, Values
-from bisimulator.errors import check_int
+from bisimulator.errors import check_seeds
 from bisimulator.evaluation._evaluate import evaluate
-from bisimulator.exact._history import certify_history, max_visits
+from bisimulator.evaluation._exact_evaluation import acceptance_table
+from bisimulator.exact._history import certify_history
 from bisimulator.exact.certificate import Certificate, certify_table
-from bisimulator.exact.chain import why_no_chain
-from bisimulator.policies import DependsOn, Policy, as_policy
-
-_MAX_HISTORY = 200  # visits; beyond, the table of past loans does not fit into memory
+from bisimulator.policies import Policy, as_policy
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -93,46 +91,10 @@ def certify(
         array([10., 10.])
     """
     checked = as_policy(policy)
-    reason = _why_not_exact(env, checked)
-    if reason:
+    accept, reason = acceptance_table(env, checked)
+    if accept is None:
         return _estimate(env, checked, reason, episodes, seeds)
-    accept = acceptance(env, checked, 1 if checked.depends_on == "score" else max_visits(env))
-    assert accept is not None
-    if (accept == accept[:, :, :1, :1]).all():
-        return certify_table(env, accept[:, :, 0, 0], gamma)
-    return certify_history(env, accept)
-
-
-def acceptance(env: Env, policy: Policy, size: int) -> Float[Values, "G C k k"] | None:
-    """`pi(accept | group, score, repaid, defaulted)` for fewer than `size` loans of each; None if it is unknown."""
-    model = env.scenario.person_model
-    if model is None:
-        return None
-    obs = model.observations(env.params, size)
-    probability = policy.accept_probability(env, obs.reshape(-1, obs.shape[-1]))
-    return None if probability is None else np.asarray(probability, np.float64).reshape(obs.shape[:-1])
-
-
-_NOT_MARKOV: dict[DependsOn, str] = {
-    "time": "The policy depends on the time, so a person's chain is not the same from visit to visit.",
-    "episode": "The policy is refitted during the episode, so a person's chain depends on everybody else's.",
-}
-
-
-def _why_not_exact(env: Env, policy: Policy) -> str:
-    """Empty if the certificate can be exact."""
-    reason = why_no_chain(env)
-    if reason:
-        return f"{reason[0].upper()}{reason[1:]}."
-    if policy.depends_on in _NOT_MARKOV:
-        return _NOT_MARKOV[policy.depends_on]
-    if acceptance(env, policy, 1) is None:
-        return "The policy may act at random and does not implement accept_probability(env, observations)."
-    if policy.depends_on != "score" and max_visits(env) > _MAX_HISTORY:
-        return (
-            f"A person applies up to {max_visits(env)} times, too often to enumerate every history of loans."
-        )
-    return ""
+    return certify_table(env, accept, gamma) if accept.ndim == 2 else certify_history(env, accept)
 
 
 def _seed_means(returns: Float[Values, "G S E"]) -> Float[Values, "G s"]:
@@ -151,7 +113,7 @@ def _seed_means(returns: Float[Values, "G S E"]) -> Float[Values, "G s"]:
 
 def _estimate(env: Env, policy: Policy, reason: str, episodes: int, seeds: int | Sequence[int]) -> Estimate:
     """The largest gap between two groups, with an interval from Student intervals for every pair over seeds."""
-    which = range(check_int("seeds", seeds, min=2)) if isinstance(seeds, int) else seeds
+    which = check_seeds(seeds, min=2)
     returns = evaluate(env, policy, episodes=episodes, seeds=which).episodes
     groups = env.num_groups
     per_seed = _seed_means(np.stack([returns[f"return_g{g + 1}"] for g in range(groups)]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -10,8 +11,7 @@ from jaxtyping import Float
 from bisimulator._html import html_table
 from bisimulator.core import Env, Outcome, Values
 from bisimulator.evaluation.intervals import mean_and_half_width
-from bisimulator.exact.chain import why_no_chain
-from bisimulator.exact.criteria import CRITERIA
+from bisimulator.exact.chain import Expectation, why_no_chain, with_true_scores
 from bisimulator.exact.frontier import frontier
 from bisimulator.goals import Demand, Goal
 from bisimulator.goals.moments import M
@@ -19,10 +19,11 @@ from bisimulator.goals.moments import M
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GoalOutcome:
-    """One demand of a goal, measured on evaluation episodes. Pairs are (mean, half width of the 95% interval)."""
+    """What became of one demand of a goal. Pairs are (mean, half width of the 95% interval) over seeds."""
 
     demand: str
     asked: float
+    measured: str  # "exact", or "simulated, N episodes"
     reached: tuple[float, float]
     violation: tuple[float, float]  # by how much each seed misses the level, 0 if it does not
     average_return: tuple[float, float]
@@ -34,7 +35,8 @@ class GoalOutcome:
 
     def __str__(self) -> str:
         reached = (
-            f"Asked: {self.demand}. Reached: {_pair(self.reached, 3)} (violation {_pair(self.violation, 3)})."
+            f"Asked: {self.demand}. Reached ({self.measured}): {_pair(self.reached, 3)} "
+            f"(violation {_pair(self.violation, 3)})."
         )
         earned = f" Return: {_pair(self.average_return, 0)}"
         if np.isnan(self.best_any):
@@ -51,11 +53,30 @@ class GoalOutcome:
         return html_table(f"Goal: {self.demand}", [], [("", str(self))])
 
 
-def goal_outcomes(goal: Goal, env: Env, outcome: Outcome) -> list[GoalOutcome]:
-    """Every demand of a goal, from an outcome with leading axes (seeds, episodes)."""
-    moments = outcome_moments(outcome)
-    returns = np.asarray(outcome.count("reward"), np.float64).sum(-1).mean(1)
-    return [_measure(demand, env, moments, returns) for demand in goal.demands]
+def goal_outcomes(
+    goal: Goal, env: Env, outcome: Outcome, expectations: Sequence[Expectation] | None = None
+) -> list[GoalOutcome]:
+    """What became of every demand of a goal.
+
+    Args:
+        goal: what was asked.
+        env: the environment.
+        outcome: evaluation episodes, with leading axes (seeds, episodes).
+        expectations: exact values of each seed's policy, which are used instead of the episodes if they are known.
+    """
+    moments, returns, measured = measured_moments(outcome, expectations)
+    return [_measure(demand, env, moments, returns, measured) for demand in goal.demands]
+
+
+def measured_moments(
+    outcome: Outcome, expectations: Sequence[Expectation] | None
+) -> tuple[Float[Values, "S G M"], Float[Values, "S"], str]:
+    """Each seed's moments and return, and how they were measured: exactly if that is possible, else on episodes."""
+    if expectations is None:
+        returns = np.asarray(outcome.count("reward"), np.float64).sum(-1).mean(1)
+        return outcome_moments(outcome), returns, f"simulated, {outcome.counts[..., 0, 0].size} episodes"
+    returns = np.array([e.average_return for e in expectations])
+    return np.stack([e.moments for e in expectations]), returns, "exact"
 
 
 def outcome_moments(outcome: Outcome) -> Float[Values, "S G M"]:
@@ -65,6 +86,10 @@ def outcome_moments(outcome: Outcome) -> Float[Values, "S G M"]:
     moments = np.zeros((*final.shape[:2], M.FINAL + final.shape[-1]))
     for place, name in _COUNTED.items():
         moments[..., place] = counts[name]
+    if outcome.tallies is not None:  # as `group_moments`
+        episodes = outcome.counts.shape[1]
+        moments[..., M.QUALIFIED] = np.asarray(outcome.demand, np.float64).sum(1) + episodes
+        moments[..., M.APPROVED_QUALIFIED] = np.asarray(outcome.supply, np.float64).sum(1)
     moments[..., M.PEOPLE] = moments[..., M.ENDED] = final.sum(-1)
     moments[..., M.FINAL :] = final
     return moments
@@ -80,7 +105,7 @@ _COUNTED = {
 
 
 def _measure(
-    demand: Demand, env: Env, moments: Float[Values, "S G M"], returns: Float[Values, "S"]
+    demand: Demand, env: Env, moments: Float[Values, "S G M"], returns: Float[Values, "S"], measured: str
 ) -> GoalOutcome:
     rates = [demand.rates(m, np) for m in moments]
     known = [m[:, demand.denominator] > 0 for m in moments]
@@ -88,34 +113,29 @@ def _measure(
     missed = np.array(
         [max(0.0, -float(demand.slack(r, k, np).min())) for r, k in zip(rates, known, strict=True)]
     )
-    best, stationary = _best(demand, env, rates, reached)
+    best, best_any, stationary = _best(demand, env, reached)
     return GoalOutcome(
         demand=demand.text,
         asked=demand.level,
+        measured=measured,
         reached=mean_and_half_width(reached),
         violation=mean_and_half_width(missed),
         average_return=mean_and_half_width(returns),
-        best_any=float(best.mean()),
+        best_any=best_any,
         best_stationary=stationary,
         regret=mean_and_half_width(100 * (best - returns) / np.maximum(abs(best), 1e-9)),
     )
 
 
-def _best(
-    demand: Demand, env: Env, rates: list[Values], reached: Float[Values, "S"]
-) -> tuple[Float[Values, "S"], float]:
-    """The provable optimum at what each seed reached, and the best stationary return at what all reached."""
-    model = env.scenario.person_model
-    if model is None or demand.name not in CRITERIA:
-        return np.full(len(reached), np.nan), float("nan")
-    true = env.with_omega(model.true_omega(env.params))
+def _best(demand: Demand, env: Env, reached: Float[Values, "S"]) -> tuple[Float[Values, "S"], float, float]:
+    """The provable optimum at what each seed reached; at what all reached on average, it and the best stationary."""
+    true = with_true_scores(env)
     if why_no_chain(true):
-        return np.full(len(reached), np.nan), float("nan")
-    level = float(np.clip(reached.mean(), 0, demand.max_level))
-    front = frontier(true, demand.name, [level])
-    # a demand on every group is compared at every group's own rate
-    at = [np.clip(r[:, 0], 0, demand.max_level) for r in rates] if demand.per_group else list(reached)
-    return np.array([front.best_at(x) for x in at]), float(front.stationary_value[0])
+        return np.full(len(reached), np.nan), float("nan"), float("nan")
+    levels = np.clip(reached, demand.min_level, demand.max_level)
+    front = frontier(true, demand.name, [float(levels.mean())])
+    best = np.array([front.best_at(level) for level in levels])
+    return best, float(front.upper_bound[0]), float(front.stationary_value[0])
 
 
 def _pair(value: tuple[float, float], digits: int) -> str:

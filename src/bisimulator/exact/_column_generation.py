@@ -17,8 +17,10 @@ from jaxtyping import Float
 from scipy.optimize import linprog
 
 from bisimulator.core import Values
-from bisimulator.exact._occupancy import RETURN, Group
+from bisimulator.exact._occupancy import Group
+from bisimulator.goals.moments import M
 
+_ROUNDING = 1e-14  # of the sizes of the numbers that are added
 _OPTIMALITY_GAP = 1e-8  # of the largest return of the columns: bound and value are that close
 _TIGHT = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
 # The simplex method first; for the few programmes on which it gives up, without presolving, then an interior-point
@@ -55,9 +57,9 @@ class ColumnPool:
         self.group = group
         self._objectives: list[Values | bool] = [True, False]  # accept all, reject all
         self.moments = np.stack([group.moments(group.plans(accept)) for accept in (True, False)])
-        self.return_weights = np.eye(self.moments.shape[1])[RETURN]
+        self.return_weights = np.eye(self.moments.shape[1])[M.REWARD]
         self.generate(self.return_weights)
-        self.unconstrained = int(self.moments[:, RETURN].argmax())  # the best column without any constraint
+        self.unconstrained = int(self.moments[:, M.REWARD].argmax())  # the best column without any constraint
 
     def generate(self, weights: Float[Values, "M"]) -> float:
         """Solve the pricing problem: the largest `weights @ moments` of all policies. A maximiser joins the pool."""
@@ -69,31 +71,38 @@ class ColumnPool:
             self.moments = np.vstack([self.moments, moments])
         return float(value)
 
-    def best_under(self, constraint: Float[Values, "M"]) -> GroupOptimum:
-        """The largest return per person subject to `constraint @ moments >= 0`.
-
-        Accepting or rejecting everybody must satisfy the constraint, as it does for any demand on recall.
-        """
+    def best_under(self, constraint: Float[Values, "M"]) -> GroupOptimum | None:
+        """The largest return per person subject to `constraint @ moments >= 0`; None if no policy satisfies it."""
         best = self.unconstrained
-        if self.moments[best] @ constraint >= 0:
-            return GroupOptimum(self.mix([best], [1.0]), float(self.moments[best, RETURN]), 0.0)
+        if self._slacks(constraint)[best] >= 0:
+            return GroupOptimum(self.mix([best], [1.0]), float(self.moments[best, M.REWARD]), 0.0)
+        if self._slacks(constraint).max() < 0:
+            self.generate(constraint)
+            if self._slacks(constraint).max() < 0:
+                return None
         bound = np.inf
         while True:
             infeasible, feasible, price = self._best_pair(constraint)
             weights = self.return_weights + price * constraint
             value, size = self.moments[infeasible] @ weights, len(self.moments)
             bound = min(bound, self.generate(weights))
-            scale = abs(self.moments[:, RETURN]).max()
+            scale = abs(self.moments[:, M.REWARD]).max()
             if bound - value <= _OPTIMALITY_GAP * scale or len(self.moments) == size:
                 break
-        slacks = self.moments[[infeasible, feasible]] @ constraint
+        slacks = self._slacks(constraint)[[infeasible, feasible]]
         weight = slacks[1] / (slacks[1] - slacks[0])
         mixture = self.mix([infeasible, feasible], [weight, 1 - weight])
         return GroupOptimum(mixture, max(bound, value), price)
 
+    def _slacks(self, constraint: Float[Values, "M"]) -> Float[Values, "N"]:
+        """`constraint @ moments` of every column; 0 where only rounding keeps it from being so."""
+        slacks, size = self.moments @ constraint, abs(self.moments) @ abs(constraint)
+        clean: Values = np.where(abs(slacks) <= _ROUNDING * size, 0.0, slacks)
+        return clean
+
     def _best_pair(self, constraint: Float[Values, "M"]) -> tuple[int, int, float]:
         """Two columns whose mixture has slack 0 and the largest return of the pool, and the dual price."""
-        returns, slacks = self.moments[:, RETURN], self.moments @ constraint
+        returns, slacks = self.moments[:, M.REWARD], self._slacks(constraint)
         infeasible = self.unconstrained
         feasible = int(np.where(slacks >= 0, returns, -np.inf).argmax())
         while True:

@@ -17,6 +17,9 @@ from bisimulator.exact.transport import optimal_transport
 SIGNALS = {"reward": "the bank's reward", "loans": "loans", "repaid": "repaid loans"}
 HORIZONS = {"discounted": "discounted per visit", "episode": "over an episode"}
 _MAX_PRINTED = 6  # groups
+_MAX_PAIRS = (
+    1000  # of groups that are bounded, which is 45 groups; of more groups only the pair with the largest gap
+)
 
 
 def _number(value: float) -> str:
@@ -41,7 +44,7 @@ class CertificateEntry:
     over_time: float  # what cancels within a pair, between better and worse times
     between_people: float  # what cancels between pairs, some favouring one group and some the other
     gaps: Float[Values, "G G"]
-    bounds: Float[Values, "G G"]
+    bounds: Float[Values, "G G"]  # of more than 45 groups NaN, but for `groups`
 
     @property
     def slack(self) -> float:
@@ -179,17 +182,22 @@ def entry_with_bound(
     (conscientiousness, score), the score last.
     """
     totals = (start * value).sum(1)
-    gaps = abs(totals[:, None] - totals)
-    bounds, max_error, plans, distances = np.zeros_like(gaps), 0.0, {}, {}
-    for g, h in combinations(range(len(totals)), 2):
-        distance, error = metric(g, h)
-        bounds[g, h], plan = optimal_transport(distance, start[g], start[h])
-        bounds[h, g], max_error = bounds[g, h], max(max_error, error)
-        plans[g, h], distances[g, h] = plan, distance
-    if not plans:
+    if len(totals) == 1:
         return _entry_of_one_group(signal, horizon, totals)
-    g, h = max(plans, key=lambda pair: gaps[pair])
-    plan, distance, differences = plans[g, h], distances[g, h], value[g][:, None] - value[h]
+    gaps = abs(totals[:, None] - totals)
+    pairs = list(combinations(range(len(totals)), 2))
+    widest = max(pairs, key=lambda pair: gaps[pair])
+    bounds, max_error = np.zeros_like(gaps), 0.0
+    if len(pairs) > _MAX_PAIRS:
+        bounds[~np.eye(len(totals), dtype=bool)], pairs = np.nan, [widest]
+    for g, h in pairs:
+        found, error = metric(g, h)
+        bounds[g, h], transport = optimal_transport(found, start[g], start[h])
+        bounds[h, g], max_error = bounds[g, h], max(max_error, error)
+        if (g, h) == widest:
+            plan, distance = transport, found
+    g, h = widest
+    differences = value[g][:, None] - value[h]
     absolute = float((plan * abs(differences)).sum())
     matched = plan > 1e-7  # less is rounding of single-precision parameters
     worst = np.unravel_index(np.where(matched, distance, -1.0).argmax(), plan.shape)

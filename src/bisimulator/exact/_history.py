@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from bisimulator.core import Env, PersonChain, Values
+from bisimulator.core import Env, Moves, PersonChain, Values
 from bisimulator.errors import check_probabilities, check_shape
 from bisimulator.exact._entries import (
     SIGNALS,
@@ -24,19 +24,13 @@ from bisimulator.exact._entries import (
     signals,
 )
 from bisimulator.exact._lumping import Layer, layered_distance, layers_backwards
-from bisimulator.exact._occupancy import visit_distribution
 from bisimulator.exact.chain import person_chain, without_rare_types
+from bisimulator.exact.visits import max_visits, visit_distribution
 
 # What takes about 20 s and 1 GB: cells of all transport problems, and pairs of classes of one visit.
 MAX_CELLS, MAX_PAIRS = 200_000_000, 20_000_000
 # Beyond that, this many of the last visits are left out, on average; the error bound includes them.
 _RARE_VISITS = (0.0, 1e-9, 1e-6)
-
-
-def max_visits(env: Env) -> int:
-    """The number of visits of one person that an episode practically never exceeds (probability 1e-17)."""
-    tail, _ = visit_distribution(int(env.params.horizon), 1 / env.params.population)
-    return int((tail > 1e-17).sum())
 
 
 def certify_history(env: Env, accept: ArrayLike) -> Certificate:
@@ -76,14 +70,19 @@ class _HistoryChains:
 
     def _value(self, signal: str) -> Float[Values, "G H C"]:
         """The expected sum over the episode, by conscientiousness and score at the start."""
-        up, down = self.chain.next_scores
-        p, visits = self.chain.repayment[..., None, None], self.accept.shape[-1]
-        value = np.zeros((*self.chain.repayment.shape, visits + 1, visits + 1))
+        chain, visits = self.chain, self.accept.shape[-1]
+        p = chain.repayment[..., None]
+        value = np.zeros((*chain.repayment.shape, visits + 1, visits + 1))
         for k in reversed(range(visits)):
             accept = self.accept[:, :, : k + 1, : k + 1]
-            repaid, defaulted = value[:, :, up, 1:, :-1], value[:, :, down, :-1, 1:]
-            value = (1 - accept) * value[..., :-1, :-1] + accept * (p * repaid + (1 - p) * defaulted)
-            value += self.visit_tail[k] * signals(accept * p, accept, self.chain)[signal]
+            stay = value[..., :-1, :-1]
+            loan = _expected(value[..., 1:, :-1], chain.repaid, p)
+            loan += _expected(value[..., :-1, 1:], chain.defaulted, 1 - p)
+            if not chain.rejected_stay:
+                leaving = chain.rejected.probs.sum(-1)[..., None, None]
+                stay = (1 - leaving) * stay + _expected(stay, chain.rejected, np.ones_like(p))
+            value = (1 - accept) * stay + accept * loan
+            value += self.visit_tail[k] * signals(accept * p[..., None], accept, chain)[signal]
         return np.moveaxis(value[..., 0, 0], 1, 0)
 
     def _distances(self) -> dict[tuple[int, int], tuple[Float[Values, "3 n n"], Float[Values, "3"]]] | None:
@@ -110,7 +109,7 @@ class _HistoryChains:
     def _layers(self, visits: int) -> list[list[Layer]] | None:
         """Every group's layers, the last visit first; None if there are too many pairs of classes to compare."""
         groups = [
-            layers_backwards(self.start[g], self.chain.repayment[:, g], accept, self.chain, visits)
+            layers_backwards(self.start[g], accept, self.chain, g, visits)
             for g, accept in enumerate(self.accept)
         ]
         layers, cells = [], 0
@@ -121,3 +120,14 @@ class _HistoryChains:
                 return None
             layers.append(layer)
         return [list(group) for group in zip(*layers, strict=True)]
+
+
+def _expected(
+    value: Float[Values, "H G C k k"], moves: Moves, share: Float[Values, "H G C 1"]
+) -> Float[Values, "H G C k k"]:
+    """The value after the move of a share of the people."""
+    chance = (moves.probs * share)[..., None, None]
+    total: Values = chance[:, :, :, 0] * value[:, :, moves.targets[:, 0]]
+    for k in range(1, moves.targets.shape[1]):
+        total += chance[:, :, :, k] * value[:, :, moves.targets[:, k]]
+    return total

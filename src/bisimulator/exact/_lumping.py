@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-from bisimulator.core import PersonChain, Values
+from bisimulator.core import Moves, PersonChain, Values
 from bisimulator.exact._entries import signals
 from bisimulator.exact._wasserstein import pairwise_wasserstein
 from bisimulator.exact.transport import I64, Csr
@@ -40,27 +40,30 @@ class Layer:
 
 
 def layers_backwards(
-    start: Float[Values, "H C"],
-    repayment: Float[Values, "H C"],
-    accept: Float[Values, "C K K"],
-    chain: PersonChain,
-    visits: int,
+    start: Float[Values, "H C"], accept: Float[Values, "C K K"], chain: PersonChain, group: int, visits: int
 ) -> Iterator[Layer]:
     """One group's layers from the last visit to the first.
 
-    `start` is the distribution of people over conscientiousness and score, `repayment` the probability that they repay,
-    `accept` the policy by (score, repaid, defaulted).
+    `start` is the distribution of people over conscientiousness and score, `accept` the policy by (score, repaid,
+    defaulted).
     """
     shape = (*start.shape, visits + 1, visits + 1)
-    score_up, score_down = chain.next_scores
 
-    def after(states: I64) -> tuple[Int[I64, "n 3"], Float[Values, "n 3"]]:
-        """Where a default, a rejection and a repayment lead, and their probabilities."""
+    def after(states: I64) -> tuple[Int[I64, "n k"], Float[Values, "n k"]]:
+        """Where defaults, rejections and repayments lead, in this order, and their probabilities."""
         latent, score, repaid, defaulted = np.unravel_index(states, shape)
-        lend, p = accept[score, repaid, defaulted], repayment[latent, score]
-        down = np.ravel_multi_index((latent, score_down[score], repaid, defaulted + 1), shape)
-        up = np.ravel_multi_index((latent, score_up[score], repaid + 1, defaulted), shape)
-        return np.stack([down, states, up], 1), np.stack([lend * (1 - p), 1 - lend, lend * p], 1)
+        lend, p = accept[score, repaid, defaulted], chain.repayment[latent, group, score]
+
+        def lead(moves: Moves, share: Values, repaid: I64, defaulted: I64) -> tuple[I64, Values]:
+            place = latent[:, None], moves.targets[score], repaid[:, None], defaulted[:, None]
+            return np.ravel_multi_index(place, shape), share[:, None] * moves.probs[latent, group, score]
+
+        down = lead(chain.defaulted, lend * (1 - p), repaid, defaulted + 1)
+        away = lead(chain.rejected, 1 - lend, repaid, defaulted)
+        up = lead(chain.repaid, lend * p, repaid + 1, defaulted)
+        stay = states[:, None], (1 - lend)[:, None] - away[1].sum(1, keepdims=True)
+        targets, probs = zip(down, away, stay, up, strict=True)
+        return np.concatenate(targets, 1), np.concatenate(probs, 1)
 
     reachable = [np.flatnonzero(start) * shape[2] * shape[3]]
     for _ in range(visits - 1):
@@ -75,7 +78,7 @@ def layers_backwards(
         classes = np.where(probs > 0, class_of[targets], -1)
         first, label = _distinct(np.concatenate([probs, classes], 1))
         class_of[states] = label
-        yield _layer(classes[first], probs[first], label)
+        yield _layer(classes[first], probs[first], label, chain)
 
 
 def _distinct(rows: Float[Values, "n k"]) -> tuple[I64, I64]:
@@ -87,11 +90,12 @@ def _distinct(rows: Float[Values, "n k"]) -> tuple[I64, I64]:
     return first, kind
 
 
-def _layer(classes: Int[I64, "n 3"], probs: Float[Values, "n 3"], label: I64) -> Layer:
+def _layer(classes: Int[I64, "n k"], probs: Float[Values, "n k"], label: I64, chain: PersonChain) -> Layer:
     possible = probs > 0
     indptr = np.concatenate([[0], possible.sum(1).cumsum()]).astype(np.int32)
     moves = indptr, classes[possible].astype(np.int32), probs[possible]
-    return Layer(moves, probs[:, 2], probs[:, 0], label)
+    defaults, repayments = chain.defaulted.targets.shape[1], chain.repaid.targets.shape[1]
+    return Layer(moves, probs[:, -repayments:].sum(1), probs[:, :defaults].sum(1), label)
 
 
 def layered_distance(

@@ -2,8 +2,8 @@
 
 A person of a type (group, and hidden conscientiousness where there is one) is visited with probability
 1 / population per step. What an episode brings is linear in how often each (time, score, decision) occurs, so
-the frontier needs only a few moments per person: the bank's reward, visits of somebody who would repay,
-such visits that were accepted, and the distribution of scores at the end.
+the frontier needs only a few moments per person, in the columns of `goals.Moments`: reward, applications, approvals,
+visits of somebody who would repay, such visits that were accepted, and the distribution of scores at the end.
 """
 
 from __future__ import annotations
@@ -14,17 +14,37 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from bisimulator.core import PersonChain, Values
+from bisimulator.exact._moves import (
+    ScoreMoves,
+    gain_of_loan,
+    gain_of_rejection,
+    move_by_loan,
+    move_by_rejection,
+    score_moves,
+)
 from bisimulator.exact._numba import compiled
 from bisimulator.exact.chain import without_rare_types
 from bisimulator.exact.transport import I64
+from bisimulator.goals.moments import M
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-# Indices of the moments. From FINAL on: shares of the scores at the end.
-RETURN, REPAYERS, ACCEPTED_REPAYERS, FINAL = range(4)
+# The columns of a person's moments that are counted, before the final scores.
+_COUNTED = (M.REWARD, M.APPLIED, M.APPROVED, M.QUALIFIED, M.APPROVED_QUALIFIED)
+
+
+def as_moments(counted: Float[Values, "m ..."], people: float = 1.0) -> Float[Values, "M ..."]:
+    """What is counted of a person (`_COUNTED`, then final scores) in the columns of `goals.Moments`.
+
+    A derivative of it has `people=0`: a person is a person under every policy.
+    """
+    count = len(_COUNTED)
+    moments = np.zeros((M.FINAL + len(counted) - count, *counted.shape[1:]))
+    moments[list(_COUNTED)], moments[M.FINAL :] = counted[:count], counted[count:]
+    moments[[M.PEOPLE, M.ENDED]] = people
+    return moments
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,30 +55,26 @@ class PersonType:
     initial: Float[Values, "C"]
     repayment: Float[Values, "C"]  # probability of repayment
     accept_reward: Float[Values, "C"]  # expected reward of accepting
-    up: I64  # where a repaid loan takes each score
-    down: I64  # where a default takes it
+    moves: ScoreMoves  # how decisions move the score
     visit_rate: float
     horizon: int
 
     def plan(self, weights: Float[Values, "M"]) -> tuple[Bool[Flags, "T C"], float]:
         """Where to accept, by time and score, to maximise `weights @ moments`; and the maximum."""
-        reject = weights[REPAYERS] * self.repayment
-        accept = reject + weights[RETURN] * self.accept_reward + weights[ACCEPTED_REPAYERS] * self.repayment
-        final = np.ascontiguousarray(weights[FINAL:])
-        plan, value = _backward(
-            accept, reject, final, self.repayment, self.up, self.down, self.visit_rate, self.horizon
-        )
+        reject = weights[M.APPLIED] + weights[M.QUALIFIED] * self.repayment
+        accept = reject + weights[M.REWARD] * self.accept_reward + weights[M.APPROVED]
+        accept = accept + weights[M.APPROVED_QUALIFIED] * self.repayment
+        final = weights[M.FINAL :] + (weights[M.PEOPLE] + weights[M.ENDED])
+        plan, value = _backward(accept, reject, final, *self.moves, self.visit_rate, self.horizon)
         return plan, float(self.initial @ value)
 
     def moments(self, plan: Bool[Flags, "T C"]) -> Float[Values, "M"]:
         """The moments of a deterministic policy."""
-        return _forward(
-            plan, self.initial, self.repayment, self.accept_reward, self.up, self.down, self.visit_rate
-        )
+        return as_moments(_forward(plan, self.initial, self.accept_reward, *self.moves, self.visit_rate))
 
     def visits(self, plan: Bool[Flags, "T C"]) -> Float[Values, "T C"]:
         """Probability of being visited at each time and score."""
-        return _visit_shares(plan, self.initial, self.repayment, self.up, self.down, self.visit_rate)
+        return _visit_shares(plan, self.initial, *self.moves, self.visit_rate)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +105,7 @@ class Group:
 def groups_of(chain: PersonChain) -> list[Group]:
     """The groups of a chain. Policies of a `PersonType` know the hidden type."""
     chain = without_rare_types(chain)
-    up, down = chain.next_scores
+    moves = score_moves(chain)
 
     def person(g: int, h: int) -> PersonType:
         repayment = np.ascontiguousarray(chain.repayment[h, g])
@@ -98,8 +114,7 @@ def groups_of(chain: PersonChain) -> list[Group]:
             initial=chain.initial[g],
             repayment=repayment,
             accept_reward=repayment * chain.reward_repaid + (1 - repayment) * chain.reward_default,
-            up=up,
-            down=down,
+            moves=moves[h][g],
             visit_rate=chain.visit_rate,
             horizon=chain.horizon,
         )
@@ -110,13 +125,6 @@ def groups_of(chain: PersonChain) -> list[Group]:
     ]
 
 
-def visit_distribution(horizon: int, rate: float) -> tuple[Float[Values, "K"], Float[Values, "K"]]:
-    """P(visits > k) and P(visits = k) of one person over an episode, for all k that are not negligible (e-30)."""
-    mean = horizon * rate
-    k = np.arange(min(horizon, int(mean + 12 * np.sqrt(mean) + 40)) + 1)
-    return binom.sf(k, horizon, rate), binom.pmf(k, horizon, rate)
-
-
 @compiled
 def _backward(
     accept: Values,
@@ -125,6 +133,8 @@ def _backward(
     repayment: Values,
     up: I64,
     down: I64,
+    loans: Values | None,
+    rejections: Values | None,
     rate: float,
     horizon: int,
 ) -> tuple[Flags, Values]:
@@ -134,42 +144,61 @@ def _backward(
     value, earlier = final.copy(), np.empty(scores)
     for t in range(horizon - 1, -1, -1):
         for c in range(scores):
-            move = repayment[c] * value[up[c]] + (1 - repayment[c]) * value[down[c]] - value[c]
-            gain_accept = accept[c] + move
-            plan[t, c] = gain_accept >= reject[c]
-            earlier[c] = value[c] + rate * (gain_accept if plan[t, c] else reject[c])
+            gain_accept = accept[c] + gain_of_loan(value, c, repayment, up, down, loans)
+            gain_reject = reject[c] + gain_of_rejection(value, c, rejections)
+            plan[t, c] = gain_accept >= gain_reject
+            earlier[c] = value[c] + rate * (gain_accept if plan[t, c] else gain_reject)
         value, earlier = earlier, value
     return plan, value
 
 
 @compiled
 def _forward(
-    plan: Flags, initial: Values, repayment: Values, accept_reward: Values, up: I64, down: I64, rate: float
+    plan: Flags,
+    initial: Values,
+    accept_reward: Values,
+    repayment: Values,
+    up: I64,
+    down: I64,
+    loans: Values | None,
+    rejections: Values | None,
+    rate: float,
 ) -> Values:
-    """The moments of a plan."""
+    """What is counted under a plan: `_COUNTED`, then final scores."""
     horizon, scores = plan.shape
     share, later = initial.copy(), np.empty(scores)
-    total, repayers, accepted = 0.0, 0.0, 0.0
+    reward, applied, approved, qualified, both = 0.0, 0.0, 0.0, 0.0, 0.0
     for t in range(horizon):
         later[:] = share
         for c in range(scores):
             visit = rate * share[c]
-            repayers += visit * repayment[c]
+            applied += visit
+            qualified += visit * repayment[c]
             if plan[t, c]:
-                total += visit * accept_reward[c]
-                accepted += visit * repayment[c]
-                later[c] -= visit
-                later[up[c]] += visit * repayment[c]
-                later[down[c]] += visit * (1 - repayment[c])
+                reward += visit * accept_reward[c]
+                approved += visit
+                both += visit * repayment[c]
+                move_by_loan(later, visit, c, repayment, up, down, loans)
+            else:
+                move_by_rejection(later, visit, c, rejections)
         share, later = later, share
-    moments = np.empty(3 + scores)
-    moments[0], moments[1], moments[2] = total, repayers, accepted
-    moments[3:] = share
-    return moments
+    counted = np.empty(5 + scores)
+    counted[0], counted[1], counted[2], counted[3], counted[4] = reward, applied, approved, qualified, both
+    counted[5:] = share
+    return counted
 
 
 @compiled
-def _visit_shares(plan: Flags, initial: Values, repayment: Values, up: I64, down: I64, rate: float) -> Values:
+def _visit_shares(
+    plan: Flags,
+    initial: Values,
+    repayment: Values,
+    up: I64,
+    down: I64,
+    loans: Values | None,
+    rejections: Values | None,
+    rate: float,
+) -> Values:
     horizon, scores = plan.shape
     visits = np.empty((horizon, scores))
     share = initial.copy()
@@ -177,7 +206,7 @@ def _visit_shares(plan: Flags, initial: Values, repayment: Values, up: I64, down
         visits[t] = rate * share
         for c in range(scores):
             if plan[t, c]:
-                share[c] -= visits[t, c]
-                share[up[c]] += visits[t, c] * repayment[c]
-                share[down[c]] += visits[t, c] * (1 - repayment[c])
+                move_by_loan(share, visits[t, c], c, repayment, up, down, loans)
+            else:
+                move_by_rejection(share, visits[t, c], c, rejections)
     return visits

@@ -1,4 +1,4 @@
-"""The best policy that looks at score and group only, not at the time: what an agent without a clock can reach.
+"""The best policy that does not look at the time, by score and group or by score alone: what agents can reach.
 
 The problem is smooth in the acceptance probabilities, but not convex. It is solved by local search from several
 starts with exact gradients. The result is attained, and is compared with the proven bound for any policy.
@@ -6,20 +6,20 @@ starts with exact gradients. The result is attained, and is compared with the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
 from bisimulator.core import Values
+from bisimulator.exact._moves import gain_of_loan, gain_of_rejection, move_by_loan, move_by_rejection
 from bisimulator.exact._numba import compiled
-from bisimulator.exact._occupancy import RETURN, Group, visit_distribution
+from bisimulator.exact._occupancy import Group, as_moments
 from bisimulator.exact.transport import I64
-
-# A demand on the groups' moments (g, M): slacks (R,), which must be >= 0, and their derivatives (R, g, M).
-Demand: TypeAlias = Callable[[Values], tuple[Values, Values]]
+from bisimulator.exact.visits import visit_distribution
+from bisimulator.goals import Demand
+from bisimulator.goals.moments import M
 
 _FEASIBILITY_TOLERANCE = 1e-7
 
@@ -35,35 +35,58 @@ class StationaryGroup:
     def moments(self, accept: Float[Values, "C"]) -> tuple[Float[Values, "M"], Float[Values, "M C"]]:
         """The moments per person, and their derivatives with respect to `accept`."""
         each = [
-            _moments(accept, p.initial, p.repayment, p.accept_reward, p.up, p.down, self._tail, self._pmf)
+            _moments(accept, p.initial, p.accept_reward, *p.moves, self._tail, self._pmf)
             for p in self.group.types
         ]
         shares = np.array([p.share for p in self.group.types])
-        return shares @ [value for value, _ in each], np.tensordot(shares, [slope for _, slope in each], 1)
+        counted, slope = (np.tensordot(shares, part, 1) for part in zip(*each, strict=True))
+        return as_moments(counted), as_moments(slope, people=0.0)
 
 
 def satisfies(demand: Demand, moments: Float[Values, "g M"]) -> bool:
     """Whether moments meet the demand, up to a small tolerance."""
-    return bool(demand(moments)[0].min(initial=np.inf) >= -_FEASIBILITY_TOLERANCE)
+    return bool(slacks(demand, moments)[0].min(initial=np.inf) >= -_FEASIBILITY_TOLERANCE)
+
+
+def slacks(
+    demand: Demand, moments: Float[Values, "g M"]
+) -> tuple[Float[Values, "R"], Float[Values, "R g M"]]:
+    """The slacks of a demand on the groups' moments, which must not be negative, and their derivatives."""
+    rates, whole = demand.rates(moments, np), moments[:, demand.denominator]
+    known, rows = whole > 0, demand.applies(len(moments), np)
+    slack, by_rate = demand.slack(rates, known, np)[rows], demand.derivative(rates, np)[rows]
+    by_rate[np.any(by_rate.any(2) & ~known, axis=1)] = 0.0  # nothing is demanded of a group without a rate
+    by_part = by_rate / np.where(known, whole, 1.0)[:, None]
+    slope = by_part @ demand.parts(np.eye(moments.shape[1])).T
+    slope[..., demand.denominator] -= (by_part * rates).sum(-1)
+    return slack, slope
 
 
 def local_search(
-    groups: Sequence[StationaryGroup], demand: Demand, starts: Sequence[Float[Values, "g C"]]
-) -> Float[Values, "g C"] | None:
-    """The best acceptance probabilities found that satisfy the demand; None if no start led to any."""
+    groups: Sequence[StationaryGroup], demand: Demand, starts: Sequence[Float[Values, "r C"]]
+) -> Float[Values, "r C"] | None:
+    """The best acceptance probabilities found that satisfy the demand; None if no start led to any.
+
+    Starts have one row per group, or a single one that holds for all groups.
+    """
     best, best_value = None, -np.inf
     for start in starts:
         for candidate in (start, _slsqp(groups, demand, start)):
-            moments, _ = _stack(groups, candidate)
-            value = sum(g.group.size * m[RETURN] for g, m in zip(groups, moments, strict=True))
+            moments, _ = group_moments(groups, candidate)
+            value = total_return(groups, moments)
             if value > best_value and satisfies(demand, moments):
                 best, best_value = candidate, value
     return best
 
 
+def total_return(groups: Sequence[StationaryGroup], moments: Float[Values, "g M"]) -> float:
+    """The return of an episode."""
+    return float(np.array([g.group.size for g in groups]) @ moments[:, M.REWARD])
+
+
 def _slsqp(
-    groups: Sequence[StationaryGroup], demand: Demand, start: Float[Values, "g C"]
-) -> Float[Values, "g C"]:
+    groups: Sequence[StationaryGroup], demand: Demand, start: Float[Values, "r C"]
+) -> Float[Values, "r C"]:
     """A local optimum near `start`, by sequential quadratic programming."""
     shape = start.shape
     sizes = np.array([g.group.size for g in groups])
@@ -73,20 +96,23 @@ def _slsqp(
     def at(x: Values) -> tuple[Values, Values]:
         if x.tobytes() not in last:
             last.clear()
-            last[x.tobytes()] = _stack(groups, np.clip(x.reshape(shape), 0, 1))
+            last[x.tobytes()] = group_moments(groups, np.clip(x.reshape(shape), 0, 1))
         return last[x.tobytes()]
+
+    def by_parameter(by_accept: Float[Values, "... g C"]) -> Float[Values, "... n"]:
+        rows = by_accept if len(groups) == shape[0] else by_accept.sum(-2, keepdims=True)
+        return rows.reshape(*rows.shape[:-2], -1)
 
     def loss(x: Values) -> tuple[float, Values]:
         moments, slope = at(x)
-        gradient = (sizes[:, None] * slope[:, RETURN]).ravel() / scale
-        return -float(sizes @ moments[:, RETURN]) / scale, -gradient
+        gradient = by_parameter(sizes[:, None] * slope[:, M.REWARD]) / scale
+        return -float(sizes @ moments[:, M.REWARD]) / scale, -gradient
 
     def slack_gradient(x: Values) -> Values:
         moments, slope = at(x)
-        gradient: Values = np.einsum("rgm,gmc->rgc", demand(moments)[1], slope).reshape(-1, x.size)
-        return gradient
+        return by_parameter(np.einsum("rgm,gmc->rgc", slacks(demand, moments)[1], slope))
 
-    constraint = {"type": "ineq", "fun": lambda x: demand(at(x)[0])[0], "jac": slack_gradient}
+    constraint = {"type": "ineq", "fun": lambda x: slacks(demand, at(x)[0])[0], "jac": slack_gradient}
     result = minimize(
         loss,
         start.ravel(),
@@ -100,8 +126,12 @@ def _slsqp(
     return accept
 
 
-def _stack(groups: Sequence[StationaryGroup], accept: Float[Values, "g C"]) -> tuple[Values, Values]:
-    each = [g.moments(a) for g, a in zip(groups, accept, strict=True)]
+def group_moments(
+    groups: Sequence[StationaryGroup], accept: Float[Values, "r C"]
+) -> tuple[Float[Values, "g M"], Float[Values, "g M C"]]:
+    """All groups' moments and their derivatives; `accept` has one row per group, or one for all of them."""
+    rows = np.broadcast_to(accept, (len(groups), accept.shape[1]))
+    each = [g.moments(row) for g, row in zip(groups, rows, strict=True)]
     return np.stack([m for m, _ in each]), np.stack([j for _, j in each])
 
 
@@ -109,41 +139,49 @@ def _stack(groups: Sequence[StationaryGroup], accept: Float[Values, "g C"]) -> t
 def _moments(
     accept: Values,
     initial: Values,
-    repayment: Values,
     accept_reward: Values,
+    repayment: Values,
     up: I64,
     down: I64,
+    loans: Values | None,
+    rejections: Values | None,
     tail: Values,
     pmf: Values,
 ) -> tuple[Values, Values]:
-    """Moments (M,) and their derivatives (M, C), visit by visit: shares forwards, values backwards."""
+    """What is counted, and its derivatives, visit by visit: shares forwards, values backwards."""
     scores, visits = len(initial), len(tail)
     shares = np.empty((visits, scores))
     shares[0] = initial
     for k in range(1, visits):
         shares[k] = shares[k - 1]
         for c in range(scores):
-            moved = shares[k - 1, c] * accept[c]
-            shares[k, c] -= moved
-            shares[k, up[c]] += moved * repayment[c]
-            shares[k, down[c]] += moved * (1 - repayment[c])
-    size = 3 + scores
+            lent = shares[k - 1, c] * accept[c]
+            move_by_loan(shares[k], lent, c, repayment, up, down, loans)
+            move_by_rejection(shares[k], shares[k - 1, c] - lent, c, rejections)
+    size = 5 + scores  # reward, applied, approved, qualified, approved and qualified, then final scores
     total, slope = np.zeros(size), np.zeros((size, scores))
-    value, earlier = np.zeros((scores, size)), np.zeros((scores, size))
+    value, earlier = np.zeros((size, scores)), np.zeros((size, scores))
     for k in range(visits - 1, -1, -1):
-        for c in range(scores):
-            for m in range(size):
-                move = repayment[c] * value[up[c], m] + (1 - repayment[c]) * value[down[c], m] - value[c, m]
-                always = pmf[k] if m == 3 + c else 0.0  # whether accepted or not
+        for m in range(size):
+            for c in range(scores):
+                loan = gain_of_loan(value[m], c, repayment, up, down, loans)
+                rejection = gain_of_rejection(value[m], c, rejections)
+                always = pmf[k] if m == 5 + c else 0.0  # whether accepted or not
                 if m == 0:
-                    move += tail[k] * accept_reward[c]
+                    loan += tail[k] * accept_reward[c]
                 elif m == 1:
-                    always = tail[k] * repayment[c]
+                    loan, rejection, always = 0.0, 0.0, tail[k]
                 elif m == 2:
-                    move += tail[k] * repayment[c]
-                earlier[c, m] = value[c, m] + always + accept[c] * move
+                    loan += tail[k]
+                elif m == 3:
+                    always = tail[k] * repayment[c]
+                elif m == 4:
+                    loan += tail[k] * repayment[c]
+                move = loan - rejection
+                earlier[m, c] = value[m, c] + always + rejection + accept[c] * move
                 slope[m, c] += shares[k, c] * move
         value, earlier = earlier, value
-    for c in range(scores):
-        total += initial[c] * value[c]
+    for m in range(size):
+        for c in range(scores):
+            total[m] += initial[c] * value[m, c]
     return total, slope

@@ -1,57 +1,110 @@
-"""The frontier's second column: the best policies found that look at score and group only, level by level."""
+"""The frontier's attained columns: the best policies found by score and group, and by score alone, level by level."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from bisimulator.core import Values
-from bisimulator.exact._occupancy import RETURN
-from bisimulator.exact._stationary import StationaryGroup, local_search, satisfies
+from bisimulator.exact._stationary import (
+    StationaryGroup,
+    group_moments,
+    local_search,
+    satisfies,
+    total_return,
+)
 from bisimulator.exact.criteria import Criterion, Point
+from bisimulator.goals.moments import M
 
 _MANY_PARAMETERS = 20  # acceptance probabilities of one local search; with more, it only starts from close by
 
 
+class Found(NamedTuple):
+    """A policy pi(accept | group, score) and its moments; None and NaN if none was found."""
+
+    table: Float[Values, "G C"] | None
+    moments: Float[Values, "G M"]
+
+
 def stationary_policies(
-    solver: Criterion, levels: Float[Values, "L"], points: Sequence[Point | None]
-) -> tuple[list[Float[Values, "G C"] | None], list[Float[Values, "G M"]]]:
-    """The best stationary policies found, and their moments (NaN where none was found)."""
+    solver: Criterion,
+    levels: Float[Values, "L"],
+    points: Sequence[Point | None],
+    others: Sequence[Found] = (),
+) -> list[Found]:
+    """The best policies found by score and group, one per level; `others` are policies that may be better."""
     groups = [StationaryGroup(pool.group) for pool in solver.pools]
-    reward = np.array([sum(p.share * p.accept_reward for p in g.group.types) for g in groups])
+    reward = _mean_reward(groups)
     starts = [np.ones_like(reward), np.full_like(reward, 0.5), np.where(reward > 0, 0.9, 0.1)]
     blocks = [[g] for g in range(len(groups))] if solver.separable else [list(range(len(groups)))]
-    tables: list[Values | None] = []
-    moments = []
+    found: list[Found] = []
     for level, point in zip(levels, points, strict=True):
-        last = next((table for table in reversed(tables) if table is not None), None)
+        last = next((f.table for f in reversed(found) if f.table is not None), None)
         candidates = starts if last is None else [last, *starts]
         if reward[blocks[0]].size > _MANY_PARAMETERS and point is not None:
             near = [pool.average_policy(m) for pool, m in zip(solver.pools, point.mixtures, strict=True)]
             candidates = [np.stack(near), *candidates[: last is not None]]
-        demand = solver.demand(float(level))
-        found = [
+        demand = solver.kind(float(level))
+        rows = [
             local_search([groups[g] for g in block], demand, [c[block] for c in candidates])
             for block in (blocks if point is not None else [])
         ]
-        known = [table for table in found if table is not None]
-        tables.append(np.concatenate(known) if known and len(known) == len(found) else None)
-        moments.append(_moments(groups, tables[-1]))
-    best = [_best_of_all(solver, float(level), i, moments) for i, level in enumerate(levels)]
-    return [tables[i] for i in best], [moments[i] for i in best]
+        known = [row for row in rows if row is not None]
+        found.append(_found(groups, np.concatenate(known) if known and len(known) == len(rows) else None))
+    return _best_of_all(solver, groups, levels, found, others)
 
 
-def _best_of_all(solver: Criterion, level: float, own: int, moments: Sequence[Float[Values, "G M"]]) -> int:
-    """The index whose policy is best at a level: its own, or another whose better policy also meets the level."""
-    sizes, demand = np.array([pool.group.size for pool in solver.pools]), solver.demand(level)
-    values = [float(np.nan_to_num(sizes @ m[:, RETURN], nan=-np.inf)) for m in moments]
-    better = [i for i in range(len(moments)) if values[i] > values[own] and satisfies(demand, moments[i])]
-    return max(better, key=lambda i: values[i], default=own)
+def group_blind_policies(
+    solver: Criterion, levels: Float[Values, "L"], points: Sequence[Point | None]
+) -> list[Found]:
+    """The best policies found by score alone, the same for all groups, one per level."""
+    groups = [StationaryGroup(pool.group) for pool in solver.pools]
+    sizes = np.array([group.group.size for group in groups])
+    reward = sizes @ _mean_reward(groups)
+    thresholds = [_found(groups, row[None]) for row in np.tri(len(reward) + 1, len(reward), -1)[:, ::-1]]
+    starts = [np.full((1, len(reward)), 0.5), np.where(reward > 0, 0.9, 0.1)[None]]
+    found: list[Found] = []
+    for level, point in zip(levels, points, strict=True):
+        demand = solver.kind(float(level))
+        feasible = [t for t in thresholds if satisfies(demand, t.moments)]
+        best = max(feasible, key=lambda t: total_return(groups, t.moments), default=None)
+        near = [f.table[:1] for f in (best, *found[-1:]) if f is not None and f.table is not None]
+        row = None if point is None else local_search(groups, demand, [*near, *starts])
+        found.append(_found(groups, row))
+    return _best_of_all(solver, groups, levels, found, thresholds)
 
 
-def _moments(groups: Sequence[StationaryGroup], table: Float[Values, "G C"] | None) -> Float[Values, "G M"]:
-    if table is None:
-        return np.full((len(groups), 3 + len(groups[0].group.types[0].initial)), np.nan)
-    return np.stack([group.moments(accept)[0] for group, accept in zip(groups, table, strict=True)])
+def _best_of_all(
+    solver: Criterion,
+    groups: Sequence[StationaryGroup],
+    levels: Float[Values, "L"],
+    found: Sequence[Found],
+    others: Sequence[Found],
+) -> list[Found]:
+    """At each level its own policy, or a better one, of another level or another kind, that also meets the level."""
+    pairs = [
+        (f, float(np.nan_to_num(total_return(groups, f.moments), nan=-np.inf))) for f in (*found, *others)
+    ]
+
+    def best(own: int, level: float) -> Found:
+        demand = solver.kind(level)
+        better = [p for p in pairs if p[1] > pairs[own][1] and satisfies(demand, p[0].moments)]
+        return max(better, key=lambda pair: pair[1], default=pairs[own])[0]
+
+    return [best(i, float(level)) for i, level in enumerate(levels)]
+
+
+def _mean_reward(groups: Sequence[StationaryGroup]) -> Float[Values, "G C"]:
+    """The expected reward of accepting somebody of each group and score."""
+    return np.array([sum(p.share * p.accept_reward for p in g.group.types) for g in groups])
+
+
+def _found(groups: Sequence[StationaryGroup], accept: Float[Values, "r C"] | None) -> Found:
+    scores = len(groups[0].group.types[0].initial)
+    if accept is None:
+        return Found(None, np.full((len(groups), M.FINAL + scores), np.nan))
+    table = np.tile(accept, (len(groups) // len(accept), 1))
+    return Found(table, group_moments(groups, table)[0])

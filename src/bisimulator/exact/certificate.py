@@ -24,9 +24,9 @@ from bisimulator.exact._entries import (
     signals,
 )
 from bisimulator.exact._finite import check_discount
-from bisimulator.exact._occupancy import visit_distribution
-from bisimulator.exact.chain import person_chain, visit_matrix, without_rare_types
+from bisimulator.exact.chain import person_chain, without_rare_types
 from bisimulator.exact.metric import bisimulation_metric
+from bisimulator.exact.visits import visit_distribution, visit_matrix
 
 __all__ = [
     "HORIZONS",

@@ -1,8 +1,7 @@
 """Exact expectations of a policy on lending, without simulation.
 
-A person is an independent Markov chain over scores that moves with probability 1 / population per step. Every
-expectation over an episode is then linear in the expected number of visits to each score, a geometric
-series of the one-step matrix that is summed by doubling.
+A person is an independent Markov chain that moves with probability 1 / population per step. Every expectation over an
+episode is then linear in the expected number of visits to each score (`visits.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +13,10 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bisimulator._html import html_table
-from bisimulator.core import Env, PersonChain, Values
+from bisimulator.core import Env, PersonChain, Values, require_env
 from bisimulator.errors import check_probabilities, check_shape
+from bisimulator.exact.visits import Visits, max_visits, visits_by_history, visits_by_score
+from bisimulator.goals.moments import M
 
 _MAX_PRINTED = 8  # groups; more are left out of the text
 
@@ -25,6 +26,7 @@ class Expectation:
     """Expected results of an episode. Arrays are per group; a recall is the ratio of two expectations."""
 
     average_return: float
+    people: Float[Values, "G"]  # expected number in each group
     group_return: Float[Values, "G"]  # total reward from the group
     applied: Float[Values, "G"]
     approved: Float[Values, "G"]  # loans
@@ -51,6 +53,16 @@ class Expectation:
         return float(np.abs(cdf[:, None] - cdf[None]).sum(-1).max())
 
     @property
+    def moments(self) -> Float[Values, "G M"]:
+        """Sums over each group's people, in the columns of `goals.Moments`, on which goals are measured."""
+        moments = np.zeros((len(self.people), M.FINAL + self.final_scores.shape[1]))
+        moments[:, M.REWARD], moments[:, M.PEOPLE] = self.group_return, self.people
+        moments[:, M.APPLIED], moments[:, M.APPROVED] = self.applied, self.approved
+        moments[:, M.QUALIFIED], moments[:, M.APPROVED_QUALIFIED] = self.qualified, self.approved_qualified
+        moments[:, M.ENDED], moments[:, M.FINAL :] = self.people, self.people[:, None] * self.final_scores
+        return moments
+
+    @property
     def _title(self) -> str:
         return (
             f"Expectation: average return {self.average_return:.5g}, recall gap {self.recall_gap:.3g}, "
@@ -75,11 +87,13 @@ class Expectation:
 
 
 def expect(env: Env, policy: ArrayLike) -> Expectation:
-    """Exact expectations of a policy that looks at group and score only.
+    """Exact expectations of a policy that looks at group and score, or also at past loans.
 
     Args:
         env: an environment in which people are independent Markov chains (lending, us-credit).
-        policy: `pi(accept | group, score)`, an array (groups, scores).
+        policy: `pi(accept | group, score)`, an array (groups, scores); or `pi(accept | group, score, repaid,
+            defaulted)`, an array (groups, scores, K, K) for up to K - 1 past loans of each kind, where K is more
+            visits than a person ever makes (`bisimulator.evaluation.exact_evaluation` makes it from any policy).
 
     Returns:
         What an episode brings in expectation, per group.
@@ -94,21 +108,32 @@ def expect(env: Env, policy: ArrayLike) -> Expectation:
           group 2: return 479.71, recall 1, loans 5000
     """
     chain = person_chain(env)
-    accept = check_probabilities("policy", policy, ndim=(2,))
-    check_shape("policy", accept, (env.num_groups, chain.num_scores), "groups x scores")
+    accept = check_probabilities("policy", policy, ndim=(2, 4))
+    if accept.ndim == 2:
+        check_shape("policy", accept, (env.num_groups, chain.num_scores), "groups x scores")
+        return _expectation(env, chain, visits_by_score(accept, chain))
+    size, chain = max_visits(env), without_rare_types(chain)
+    expected = (env.num_groups, chain.num_scores, size, size)
+    check_shape("policy", accept, expected, "groups x scores x repaid x defaulted")
+    return _expectation(env, chain, visits_by_history(accept, chain))
+
+
+def _expectation(env: Env, chain: PersonChain, visits: Visits) -> Expectation:
     weight = chain.type_probs[:, None, None]
-    visits, final = _visits(accept, chain)  # (H, G, C) each, per person
-    per_group = chain.group_sizes[:, None] * visits * weight
-    accepted, repaid = per_group * accept, per_group * accept * chain.repayment
+    applied, accepted = (
+        chain.group_sizes[:, None] * each * weight for each in (visits.applied, visits.accepted)
+    )
+    repaid = accepted * chain.repayment
     reward = repaid * chain.reward_repaid + (accepted - repaid) * chain.reward_default
     return Expectation(
         average_return=float(reward.sum()),
+        people=chain.group_sizes,
         group_return=reward.sum((0, 2)),
-        applied=per_group.sum((0, 2)),
+        applied=applied.sum((0, 2)),
         approved=accepted.sum((0, 2)),
-        qualified=(per_group * chain.repayment).sum((0, 2)),
+        qualified=(applied * chain.repayment).sum((0, 2)),
         approved_qualified=repaid.sum((0, 2)),
-        final_scores=(final * weight).sum(0),
+        final_scores=(visits.final * weight).sum(0),
         group_names=env.group_names,
     )
 
@@ -126,7 +151,10 @@ def person_chain(env: Env) -> PersonChain:
 
 def why_no_chain(env: Env) -> str:
     """Why a person is not a finite Markov chain here; empty if they are one."""
+    require_env(env)
     model = env.scenario.person_model
+    if not env.scenario.applicants:
+        return "a step decides on all groups at once, so a single person is not a Markov chain"
     if model is None:
         return "people influence each other, so a single person is not a Markov chain"
     true = np.asarray(model.true_omega(env.params))
@@ -138,32 +166,21 @@ def why_no_chain(env: Env) -> str:
     return ""
 
 
+def with_true_scores(env: Env) -> Env:
+    """The environment in which true scores are observed, which the best policy prefers; itself if it has no others."""
+    model = env.scenario.person_model
+    return env if model is None else env.with_omega(model.true_omega(env.params))
+
+
 def without_rare_types(chain: PersonChain) -> PersonChain:
     """The chain without the outermost types of a quadrature, whose weight is negligible."""
     common = chain.type_probs > 1e-10
     probs = chain.type_probs[common] / chain.type_probs[common].sum()
-    return dataclasses.replace(chain, repayment=chain.repayment[common], type_probs=probs)
-
-
-def visit_matrix(accept: Float[Values, "G C"], chain: PersonChain) -> Float[Values, "H G C C"]:
-    """The transition matrices of one visit, by hidden type and group."""
-    stay = np.eye(chain.num_scores)
-    up, down = (stay[scores] for scores in chain.next_scores)
-    repaid = (accept * chain.repayment)[..., None]
-    defaulted = (accept * (1 - chain.repayment))[..., None]
-    return repaid * up + defaulted * down + (1 - repaid - defaulted) * stay
-
-
-def _visits(
-    accept: Float[Values, "G C"], chain: PersonChain
-) -> tuple[Float[Values, "H G C"], Float[Values, "H G C"]]:
-    """A person's expected number of visits at each score over the episode, and the distribution at its end."""
-    rate, move = chain.visit_rate, visit_matrix(accept, chain)
-    one_step = np.eye(move.shape[-1]) + rate * (move - np.eye(move.shape[-1]))
-    power, total = np.broadcast_to(np.eye(move.shape[-1]), move.shape), np.zeros(move.shape)
-    for bit in bin(chain.horizon)[2:]:  # sum of one_step^t for t < horizon, by doubling
-        total, power = total + power @ total, power @ power
-        if bit == "1":
-            total, power = total + power, power @ one_step
-    start = np.broadcast_to(chain.initial, chain.repayment.shape)[..., None, :]
-    return rate * (start @ total)[..., 0, :], (start @ power)[..., 0, :]
+    return dataclasses.replace(
+        chain,
+        repayment=chain.repayment[common],
+        type_probs=probs,
+        repaid=chain.repaid.of_types(common),
+        defaulted=chain.defaulted.of_types(common),
+        rejected=chain.rejected.of_types(common),
+    )

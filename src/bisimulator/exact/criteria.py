@@ -7,7 +7,7 @@ import dataclasses
 import heapq
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -21,22 +21,29 @@ from bisimulator.exact._column_generation import (
     Mixture,
     best_mixtures,
 )
-from bisimulator.exact._occupancy import ACCEPTED_REPAYERS, FINAL, REPAYERS, RETURN
-from bisimulator.exact._stationary import Demand
+from bisimulator.goals import Demand
+from bisimulator.goals.demands import DistributionGap, MinRate, MinRecall, RateGap
+from bisimulator.goals.moments import M
 
-_SEARCH_TOLERANCE = 1e-6  # of the value: when the search for the best interval of recalls stops
+_MAX_COUNT = 5_000  # pairs of groups times scores in a linear programme, 400 MB
+_SEARCH_TOLERANCE = 1e-6  # of the value: when the search for the best interval of rates stops
+
+
+def rates(kind: type[Demand], moments: Float[Values, "g M"]) -> Float[Values, "g"]:
+    """Each group's rate, such as its recall; NaN for a group without a denominator."""
+    found = kind(0.0).rates(moments, np)[:, 0]
+    known: Values = np.where(moments[:, kind.denominator] > 0, found, np.nan)
+    return known
 
 
 def recalls(moments: Float[Values, "g M"]) -> Float[Values, "g"]:
     """Accepted repayers out of all repayers; NaN for a group in which nobody would ever repay."""
-    accepted, total = moments[:, ACCEPTED_REPAYERS], moments[:, REPAYERS]
-    ratio: Values = np.divide(accepted, total, out=np.full(len(moments), np.nan), where=total > 0)
-    return ratio
+    return rates(MinRecall, moments)
 
 
 def credit_gap(moments: Float[Values, "g M"]) -> float:
     """The largest Kantorovich distance between two groups' final scores, in points."""
-    cdf = moments[:, FINAL:].cumsum(1)[:, :-1]
+    cdf = moments[:, M.FINAL :].cumsum(1)[:, :-1]
     return float(abs(cdf[:, None] - cdf).sum(-1).max())
 
 
@@ -55,23 +62,26 @@ class Point:
 
 
 class Criterion(abc.ABC):
-    """What every criterion shares: the unconstrained optimum, and each group's best under a demand on its recall."""
+    """What every criterion shares: a kind of demand, the optimum without it, and each group's best under a rate."""
 
     separable: ClassVar[bool] = False  # one demand per group, so that a level may be one number per group
-    level_meaning: ClassVar[str] = "recalls"
-    max_level: ClassVar[float] = 1.0
 
-    def __init__(self, pools: Sequence[ColumnPool]) -> None:
-        self.pools = pools
-        self._optima: dict[tuple[int, float, float], GroupOptimum] = {}
+    def __init__(self, kind: type[Demand], pools: Sequence[ColumnPool]) -> None:
+        self.kind, self.pools = kind, pools
+        self._optima: dict[tuple[int, float, float], GroupOptimum | None] = {}
 
     @abc.abstractmethod
     def solve(self, level: float | Float[Values, "G"]) -> Point | None:
         """The best at `level`, or at one level per group if `separable`; None if no policy reaches it."""
 
-    @abc.abstractmethod
-    def demand(self, level: float) -> Demand:
-        """The same demand on the moments of stationary policies."""
+    @property
+    def rate_name(self) -> str:
+        """What `rates` are called."""
+        return self.kind.rate
+
+    def rates(self, moments: Float[Values, "g M"]) -> Float[Values, "g"]:
+        """What the demand is about, per group; NaN for a group without a rate."""
+        return rates(self.kind, moments)
 
     @abc.abstractmethod
     def default_levels(self) -> tuple[float, float]:
@@ -80,70 +90,74 @@ class Criterion(abc.ABC):
     @cached_property
     def unconstrained(self) -> Point:
         """The best without any demand."""
-        return self._point([self._group_optimum(g, 0.0, 1.0) for g in range(len(self.pools))])
+        mixtures = [pool.mix([pool.unconstrained], [1.0]) for pool in self.pools]
+        value = float(
+            sum(p.group.size * m.moments[M.REWARD] for p, m in zip(self.pools, mixtures, strict=True))
+        )
+        return Point(mixtures, value, value)
 
     @cached_property
-    def unconstrained_recalls(self) -> Float[Values, "G"]:
-        """The recalls of the best policy without any demand."""
-        return recalls(self.unconstrained.moments)
+    def unconstrained_rates(self) -> Float[Values, "G"]:
+        """The rates of the best policy without any demand."""
+        return self.rates(self.unconstrained.moments)
 
-    def _group_optimum(self, g: int, recall: float, sign: float) -> GroupOptimum:
-        """Group g's best subject to sign * (its recall - recall) >= 0."""
-        if (g, recall, sign) not in self._optima:
-            self._optima[g, recall, sign] = self.pools[g].best_under(self._constraint(recall, sign))
-        return self._optima[g, recall, sign]
+    @cached_property
+    def strictest(self) -> float:
+        """The highest rate that every group can reach: accepting everybody, or the highest return, is in each pool."""
+        return float(np.nanmin([self.rates(pool.moments).max() for pool in self.pools]))
 
-    def _constraint(self, recall: float, sign: float) -> Float[Values, "M"]:
-        return recall_constraint(self.pools[0].moments.shape[1], recall, sign)
+    def _group_optimum(self, g: int, rate: float, sign: float) -> GroupOptimum | None:
+        """Group g's best subject to sign * (its rate - rate) >= 0."""
+        if (g, rate, sign) not in self._optima:
+            self._optima[g, rate, sign] = self.pools[g].best_under(self._constraint(rate, sign))
+        return self._optima[g, rate, sign]
+
+    def _constraint(self, rate: float, sign: float) -> Float[Values, "M"]:
+        """A demand on a rate as a linear one: sign * (numerator - rate * denominator) >= 0."""
+        constraint = np.zeros(self.pools[0].moments.shape[1])
+        constraint[self.kind.numerator], constraint[self.kind.denominator] = sign, -sign * rate
+        return constraint
 
     def _point(self, optima: Sequence[GroupOptimum]) -> Point:
         sizes = np.array([pool.group.size for pool in self.pools])
-        value = float(sizes @ [optimum.mixture.moments[RETURN] for optimum in optima])
+        value = float(sizes @ [optimum.mixture.moments[M.REWARD] for optimum in optima])
         bound = float(sizes @ [optimum.upper_bound for optimum in optima])
         return Point([optimum.mixture for optimum in optima], value, max(bound, value))
 
 
-def recall_constraint(size: int, recall: float, sign: float) -> Float[Values, "M"]:
-    """A demand on recall = accepted / all as a linear one: sign * (accepted - recall * all) >= 0."""
-    constraint = np.zeros(size)
-    constraint[ACCEPTED_REPAYERS], constraint[REPAYERS] = sign, -sign * recall
-    return constraint
-
-
-class MinRecall(Criterion):
-    """Every group's recall is at least the level (one number, or one per group)."""
+class MinRateCriterion(Criterion):
+    """Every group's rate is at least the level (one number, or one per group)."""
 
     separable = True
 
-    def solve(self, level: float | Float[Values, "G"]) -> Point:
+    def solve(self, level: float | Float[Values, "G"]) -> Point | None:
         levels = np.broadcast_to(level, len(self.pools))
-        return self._point([self._group_optimum(g, float(recall), 1.0) for g, recall in enumerate(levels)])
-
-    def demand(self, level: float) -> Demand:
-        def slack(moments: Float[Values, "g M"]) -> tuple[Values, Values]:
-            constraint = recall_constraint(moments.shape[1], level, 1.0)
-            return moments @ constraint, np.eye(len(moments))[:, :, None] * constraint
-
-        return slack
+        optima = [self._group_optimum(g, float(rate), 1.0) for g, rate in enumerate(levels)]
+        reached = [optimum for optimum in optima if optimum is not None]
+        return self._point(reached) if len(reached) == len(optima) else None
 
     def default_levels(self) -> tuple[float, float]:
-        return float(np.nanmin(self.unconstrained_recalls)), 1.0
+        free = float(np.nanmin(self.unconstrained_rates))
+        # a return that can be reached is reached without any demand
+        return (min(free, 0.0) if free == self.strictest else free), self.strictest
 
 
-class RecallGap(Criterion):
-    """The largest and the smallest recall differ by at most the level."""
+class RateGapCriterion(Criterion):
+    """The largest and the smallest rate differ by at most the level."""
 
     def solve(self, level: float | Float[Values, "G"]) -> Point:
-        """Best-first search for the interval [rho, rho + level] of recalls, with a bound per range of rho.
+        """Best-first search for the interval [rho, rho + level] of rates, with a bound per range of rho.
 
-        Outside [smallest, largest - level] of the unconstrained recalls the interval would only constrain more,
-        because each group's best return is unimodal in its recall (the set of moments is convex).
+        Outside [smallest, largest - level] of the unconstrained rates the interval would only constrain more,
+        because each group's best return is unimodal in its rate (the set of moments is convex).
         """
-        level, free = float(level), self.unconstrained_recalls
+        level, free = float(level), self.unconstrained_rates
         low, high = float(np.nanmin(free)), float(np.nanmax(free)) - level
         if high <= low:
             return self.unconstrained
-        best = self._point(self._optima_within(low, level))
+        best, high = self._point(self._optima_within(low, level)), min(high, self.strictest)
+        if high <= low:
+            return best
         queue = [(-np.inf, low, high)]
         while True:
             minus_bound, low, high = heapq.heappop(queue)
@@ -158,19 +172,20 @@ class RecallGap(Criterion):
                 heapq.heappush(queue, (-self._upper_bound(optima, a, b, level), a, b))
 
     def _optima_within(self, rho: float, level: float) -> list[GroupOptimum]:
-        """Every group's best with a recall in [rho, rho + level]; only the nearer end can bind."""
-        return [
-            self._group_optimum(g, rho + level, -1.0)
-            if recall > rho + level
-            else self._group_optimum(g, rho, 1.0)
-            for g, recall in enumerate(self.unconstrained_recalls)
+        """Every group's best with a rate in [rho, rho + level]; only the nearer end can bind."""
+        ends = [
+            (rho + level, -1.0) if rate > rho + level else (rho, 1.0) for rate in self.unconstrained_rates
         ]
+        optima = [self._group_optimum(g, *end) for g, end in enumerate(ends)]
+        reached = [optimum for optimum in optima if optimum is not None]
+        assert len(reached) == len(optima)  # every group reaches all rates up to `strictest`
+        return reached
 
     def _upper_bound(self, optima: list[GroupOptimum], a: float, b: float, level: float) -> float:
         """At fixed prices the value of the pricing problem is convex in rho, so it is largest at an end of [a, b]."""
         middle, bounds = (a + b) / 2, np.zeros(2)
-        for pool, recall, optimum in zip(self.pools, self.unconstrained_recalls, optima, strict=True):
-            upper = recall > middle + level
+        for pool, rate, optimum in zip(self.pools, self.unconstrained_rates, optima, strict=True):
+            upper = rate > middle + level
             for end, rho in enumerate((a, b)):
                 per_person = optimum.upper_bound
                 if optimum.price:
@@ -179,30 +194,21 @@ class RecallGap(Criterion):
                 bounds[end] += pool.group.size * per_person
         return float(bounds.max())
 
-    def demand(self, level: float) -> Demand:
-        def slack(moments: Float[Values, "g M"]) -> tuple[Values, Values]:
-            pairs = list(permutations(np.flatnonzero(moments[:, REPAYERS] > 0), 2))
-            slacks, slope = np.full(len(pairs), level), np.zeros((len(pairs), *moments.shape))
-            for p, pair in enumerate(pairs):
-                for g, sign in zip(pair, (-1.0, 1.0), strict=True):
-                    accepted, total = moments[g, ACCEPTED_REPAYERS], moments[g, REPAYERS]
-                    slacks[p] += sign * accepted / total
-                    slope[p, g, ACCEPTED_REPAYERS] = sign / total
-                    slope[p, g, REPAYERS] = -sign * accepted / total**2
-            return slacks, slope
-
-        return slack
-
     def default_levels(self) -> tuple[float, float]:
-        free = self.unconstrained_recalls
+        free = self.unconstrained_rates
         return 0.0, float(np.nanmax(free) - np.nanmin(free))
 
 
-class CreditGap(Criterion):
+class DistributionGapCriterion(Criterion):
     """The groups' final scores differ by at most the level, in points (Kantorovich distance, largest pair)."""
 
-    level_meaning = "score points"
-    max_level = np.inf
+    @property
+    def rate_name(self) -> str:
+        return MinRecall.rate
+
+    def rates(self, moments: Float[Values, "g M"]) -> Float[Values, "g"]:
+        """Recalls: a distribution is more than one number, and levelling down is a lower recall."""
+        return recalls(moments)
 
     def solve(self, level: float | Float[Values, "G"]) -> Point | None:
         level = float(level)
@@ -224,40 +230,37 @@ class CreditGap(Criterion):
     def _constraints(self) -> LinkingConstraints:
         """Auxiliary variables: |CDF difference| per pair and score, then the gap, which is at least their sums."""
         size = self.pools[0].moments.shape[1]
-        below = np.tri(size - FINAL, dtype=float)[:-1]  # shares up to each score but the last
+        below = np.tri(size - M.FINAL, dtype=float)[:-1]  # shares up to each score but the last
         pairs = list(combinations(range(len(self.pools)), 2))
         count = len(pairs) * len(below)
+        if count > _MAX_COUNT:
+            raise ValueError(
+                f"the frontier of credit-gap compares all pairs of groups at every score, at most {_MAX_COUNT} pairs "
+                f"times scores, got {len(self.pools)} groups with {len(below) + 1} scores, which is {count}; merge "
+                "groups, or ask for recall-gap"
+            )
         moments = np.zeros((2 * count + len(pairs), len(self.pools), size))
         auxiliary = np.zeros((len(moments), count + 1))
         for p, (g, h) in enumerate(pairs):
             each = slice(p * len(below), (p + 1) * len(below))
             for side, sign in enumerate((1.0, -1.0)):
                 rows = slice(each.start + side * count, each.stop + side * count)
-                moments[rows, g, FINAL:], moments[rows, h, FINAL:] = sign * below, -sign * below
+                moments[rows, g, M.FINAL :], moments[rows, h, M.FINAL :] = sign * below, -sign * below
                 auxiliary[rows, each] = np.eye(len(below))
             auxiliary[2 * count + p, each], auxiliary[2 * count + p, -1] = -1.0, 1.0
         return LinkingConstraints(moments, auxiliary, np.append(np.ones(count), float(len(below))))
-
-    def demand(self, level: float) -> Demand:
-        def slack(moments: Float[Values, "g M"]) -> tuple[Values, Values]:
-            cdf = moments[:, FINAL:].cumsum(1)[:, :-1]
-            pairs = list(combinations(range(len(moments)), 2))
-            gap = np.array([abs(cdf[g] - cdf[h]).sum() for g, h in pairs])
-            slope = np.zeros((len(pairs), *moments.shape))
-            for p, (g, h) in enumerate(pairs):
-                # d cdf[c] / d share[s] = 1 for s <= c
-                signs = np.append(np.sign(cdf[g] - cdf[h])[::-1].cumsum()[::-1], 0.0)
-                slope[p, g, FINAL:], slope[p, h, FINAL:] = -signs, signs
-            return level - gap, slope
-
-        return slack
 
     def default_levels(self) -> tuple[float, float]:
         return self.min_gap, max(self.min_gap, credit_gap(self.unconstrained.moments))
 
 
-CRITERIA: dict[str, type[Criterion]] = {
-    "min-recall": MinRecall,
-    "recall-gap": RecallGap,
-    "credit-gap": CreditGap,
+_CRITERIA: dict[type[Demand], type[Criterion]] = {
+    MinRate: MinRateCriterion,
+    RateGap: RateGapCriterion,
+    DistributionGap: DistributionGapCriterion,
 }
+
+
+def make_criterion(kind: type[Demand], pools: Sequence[ColumnPool]) -> Criterion:
+    """The criterion of a kind of demand, by what it is derived from."""
+    return next(_CRITERIA[base] for base in kind.__mro__ if base in _CRITERIA)(kind, pools)

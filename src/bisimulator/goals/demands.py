@@ -27,20 +27,20 @@ class Demand(abc.ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    rate: ClassVar[str]  # what a group's rate is called
+    unit: ClassVar[str]  # what levels are measured in
     numerator: ClassVar[int]
     denominator: ClassVar[int]
+    min_level: ClassVar[float] = 0.0
     max_level: ClassVar[float] = float("inf")
     needs_lives: ClassVar[bool] = False  # measured at the end of a life, so it needs the life view
+    needs_applicants: ClassVar[bool] = True  # has no meaning where a decision is about all groups at once
     per_group: ClassVar[bool] = False  # demands something of every group by itself
 
     def __post_init__(self) -> None:
         check_real(f"the level of {self.name}", self.level, min=self.min_level, max=self.max_level)
         if self.raise_only and not self.can_level_down:
             raise ValueError(f"{self.name} never lowers a group, so raise-only says nothing; leave it out")
-
-    @property
-    def min_level(self) -> float:
-        return 0.0
 
     @property
     def can_level_down(self) -> bool:
@@ -58,17 +58,37 @@ class Demand(abc.ABC):
     @abc.abstractmethod
     def num_demands(self, groups: int) -> int: ...
 
+    def applies(self, groups: int, xp: ModuleType) -> Array:
+        """(D,): which slacks are about something; the others, such as a group's gap to itself, are constant."""
+        return xp.ones(self.num_demands(groups), dtype=bool)
+
     @abc.abstractmethod
     def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         """The level that the rates meet exactly: what is reached, to compare with what was asked."""
 
-    @abc.abstractmethod
     def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         """(D,): not negative if the demand is met; a group that is not `known` (G,) demands nothing."""
+        return self.slack_at(self.level, rates, known, xp)
+
+    @abc.abstractmethod
+    def slack_at(self, level: Array, rates: Array, known: Array, xp: ModuleType) -> Array:
+        """`slack` at any level: training passes its own as an array, so that all levels share a compiled program."""
 
     @abc.abstractmethod
     def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
         """(G, R): the sum of multiplier times derivative of the slack by the rates."""
+
+    @abc.abstractmethod
+    def sizes(self, groups: Array, xp: ModuleType) -> Array:
+        """(D,): how large the smallest group is that each slack is about, from the sizes of all groups (G,)."""
+
+    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
+        """What a large slack is, from the size of a reward, the applications of a person and the number of scores."""
+        return 1.0
+
+    @abc.abstractmethod
+    def derivative(self, rates: Array, xp: ModuleType) -> Array:
+        """(D, G, R): the derivative of the slacks by the rates, for few groups; `raise_only` has no part in it."""
 
     @property
     def text(self) -> str:
@@ -88,11 +108,17 @@ class MinRate(Demand):
     def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         return xp.where(known, rates[:, 0], xp.inf).min()
 
-    def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
-        return xp.where(known, rates[:, 0] - self.level, 0.0)
+    def slack_at(self, level: Array, rates: Array, known: Array, xp: ModuleType) -> Array:
+        return xp.where(known, rates[:, 0] - level, 0.0)
 
     def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
         return multipliers[:, None]
+
+    def sizes(self, groups: Array, xp: ModuleType) -> Array:
+        return groups
+
+    def derivative(self, rates: Array, xp: ModuleType) -> Array:
+        return xp.eye(len(rates))[:, :, None]
 
 
 class RateGap(Demand):
@@ -105,20 +131,28 @@ class RateGap(Demand):
     def num_demands(self, groups: int) -> int:
         return groups * groups
 
+    def applies(self, groups: int, xp: ModuleType) -> Array:
+        return ~xp.eye(groups, dtype=bool).reshape(-1)
+
     def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         return self.level - self.slack(rates, known, xp).min()
 
-    def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
-        difference = rates[:, 0][:, None] - rates[:, 0][None]
-        both = known[:, None] & known[None]
-        return xp.where(both & ~xp.eye(len(rates), dtype=bool), self.level - difference, self.level).reshape(
-            -1
-        )
+    def slack_at(self, level: Array, rates: Array, known: Array, xp: ModuleType) -> Array:
+        difference = (rates[:, 0][:, None] - rates[:, 0][None]).reshape(-1)
+        both = (known[:, None] & known[None]).reshape(-1)
+        return xp.where(both & self.applies(len(rates), xp), level - difference, level)
 
     def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
         pairs = multipliers.reshape(len(rates), len(rates))
         down, up = pairs.sum(1), pairs.sum(0)
         return (up if self.raise_only else up - down)[:, None]
+
+    def sizes(self, groups: Array, xp: ModuleType) -> Array:
+        return xp.minimum(groups[:, None], groups[None]).reshape(-1)
+
+    def derivative(self, rates: Array, xp: ModuleType) -> Array:
+        groups = xp.eye(len(rates))
+        return (groups[None] - groups[:, None]).reshape(-1, len(rates), 1)
 
 
 class DistributionGap(RateGap):
@@ -127,11 +161,14 @@ class DistributionGap(RateGap):
     def parts(self, moments: Array) -> Array:
         return moments[..., self.numerator :]
 
-    def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
+    def applies(self, groups: int, xp: ModuleType) -> Array:
+        return xp.triu(xp.ones((groups, groups), dtype=bool), 1).reshape(-1)
+
+    def slack_at(self, level: Array, rates: Array, known: Array, xp: ModuleType) -> Array:
         cdf = rates.cumsum(1)[:, :-1]
-        distance = xp.abs(cdf[:, None] - cdf[None]).sum(-1)
-        pair = xp.triu(xp.ones((len(rates), len(rates)), dtype=bool), 1) & known[:, None] & known[None]
-        return xp.where(pair, self.level - distance, self.level).reshape(-1)
+        distance = xp.abs(cdf[:, None] - cdf[None]).sum(-1).reshape(-1)
+        both = (known[:, None] & known[None]).reshape(-1)
+        return xp.where(both & self.applies(len(rates), xp), level - distance, level)
 
     def pressure(self, multipliers: Array, rates: Array, xp: ModuleType) -> Array:
         pairs = multipliers.reshape(len(rates), len(rates))
@@ -142,63 +179,89 @@ class DistributionGap(RateGap):
         by_cdf = -(pairs[..., None] * sign).sum(1)  # (G, C - 1)
         if self.raise_only:  # a lower distribution function is a higher score
             by_cdf = xp.minimum(by_cdf, 0.0)
-        # the distribution function at c counts everybody up to c
-        by_share = by_cdf[:, ::-1].cumsum(1)[:, ::-1]
-        return xp.concatenate([by_share, xp.zeros((len(rates), 1))], 1)
+        return _by_share(by_cdf, xp)
+
+    def derivative(self, rates: Array, xp: ModuleType) -> Array:
+        cdf, groups = rates.cumsum(1)[:, :-1], xp.eye(len(rates))
+        sign = xp.sign(cdf[:, None] - cdf[None])[:, :, None]
+        by_cdf = (groups[None] - groups[:, None])[..., None] * sign
+        by_cdf = by_cdf.reshape(-1, *cdf.shape)
+        return _by_share(xp.where(self.applies(len(rates), xp)[:, None, None], by_cdf, 0.0), xp)
+
+
+def _by_share(by_cdf: Array, xp: ModuleType) -> Array:
+    """A derivative by the shares (..., C) from one by the distribution function, which at c counts all up to c."""
+    by_share = by_cdf[..., ::-1].cumsum(-1)[..., ::-1]
+    return xp.concatenate([by_share, xp.zeros((*by_share.shape[:-1], 1))], -1)
 
 
 class MinRecall(MinRate):
     name = "min-recall"
     summary = "every group's recall is at least the level"
+    rate, unit = "recall", "recalls"
     numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
 class RecallGap(RateGap):
     name = "recall-gap"
     summary = "the groups' recalls differ by at most the level"
+    rate, unit = "recall", "recalls"
     numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
 class BenefitGap(RateGap):
     """ELBERT's bias: supply over demand. With one applicant at a time, supply is a qualified person who is accepted."""
 
+    needs_applicants: ClassVar[bool] = False
+
     name = "benefit-gap"
     summary = "the groups' benefit rates (supply over demand) differ by at most the level"
+    rate, unit = "benefit rate", "benefit rates"
     numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
 class MinApproval(MinRate):
     name = "min-approval"
     summary = "every group's approval rate is at least the level"
+    rate, unit = "approval rate", "approval rates"
     numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
 
 
 class ApprovalGap(RateGap):
     name = "approval-gap"
     summary = "the groups' approval rates differ by at most the level"
+    rate, unit = "approval rate", "approval rates"
     numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
 
 
 class MinReturn(MinRate):
     name = "min-return"
     summary = "every group's return per person is at least the level"
-    numerator, denominator = M.REWARD, M.PEOPLE
+    rate, unit = "return per person", "reward per person"
+    numerator, denominator, min_level = M.REWARD, M.PEOPLE, float("-inf")
 
-    @property
-    def min_level(self) -> float:
-        return float("-inf")
+    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
+        return reward * visits
 
 
 class ReturnGap(RateGap):
     name = "return-gap"
     summary = "the groups' returns per person differ by at most the level (demographic parity, definition 5)"
+    rate, unit = "return per person", "reward per person"
     numerator, denominator = M.REWARD, M.PEOPLE
+
+    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
+        return reward * visits
 
 
 class CreditGap(DistributionGap):
     name = "credit-gap"
     summary = "the groups' final scores differ by at most the level, in score points"
+    rate, unit = "share at each final score", "score points"
     numerator, denominator, needs_lives = M.FINAL, M.ENDED, True
+
+    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
+        return max(num_scores - 1, 1)
 
 
 DEMANDS: dict[str, type[Demand]] = {

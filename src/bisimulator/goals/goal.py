@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bisimulator._html import html_table
-from bisimulator.errors import check_known
+from bisimulator.errors import check_known, shown
 from bisimulator.goals.demands import DEMANDS, Demand
 
 _RAISE_ONLY = "raise-only"
+_MAX_SWEEP = 1000  # goals
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Goal:
         """
         if isinstance(goal, Goal):
             return goal
-        texts: Iterable[str] = goal.split() if isinstance(goal, str) else goal
+        texts = goal.split() if isinstance(goal, str) else goal
+        if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+            raise TypeError(f"a goal is a text or a list of texts, got {shown(goal)}; pass 'min-recall=0.9'")
         demands = tuple(_parse(text) for text in texts)
         if not demands:
             raise ValueError("got no goal; write NAME=LEVEL, such as min-recall=0.9")
@@ -41,6 +44,34 @@ class Goal:
             if names.count(name) > 1:
                 raise ValueError(f"the goal asks for {name} twice; write it once, with one level")
         return cls(demands)
+
+    @classmethod
+    def sweep(cls, text: str) -> list[Goal]:
+        """One goal per level of `NAME=FROM:TO:STEP`, both ends included.
+
+        Raises:
+            ValueError: if the text has another form, or a level is out of range.
+
+        Example:
+            >>> Goal.sweep("min-recall=0.8:1:0.1")
+            [Goal('min-recall=0.8'), Goal('min-recall=0.9'), Goal('min-recall=1')]
+        """
+        name, _, rest = text.strip().partition("=")
+        levels, *flags = rest.split(",")
+        try:
+            start, stop, step = (float(part) for part in levels.split(":"))
+        except ValueError:
+            raise ValueError(
+                f"a sweep of goals is NAME=FROM:TO:STEP, got {text!r}; try min-recall=0.7:1:0.05"
+            ) from None
+        if not 0 < step < float("inf") or not start <= stop < start + _MAX_SWEEP * step:
+            raise ValueError(
+                f"a sweep of goals goes up in at most {_MAX_SWEEP} positive steps, got {text!r}; "
+                "try min-recall=0.7:1:0.05"
+            )
+        count = int((stop - start) / step + 1e-9) + 1
+        values = [round(start + i * step, 10) for i in range(count)]
+        return [cls.parse(",".join([f"{name}={value!r}", *flags])) for value in values]
 
     @property
     def text(self) -> str:

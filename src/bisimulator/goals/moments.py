@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from bisimulator.core import Tallies
+
 
 class Moments(NamedTuple):
     """The columns of an array (..., M) of moments; `FINAL` and up: people at each score at the end of their life."""
@@ -53,3 +55,15 @@ def decision_moments(
     counts = jnp.stack([jnp.asarray(x, jnp.float32) for x in columns], -1)
     final = jax.nn.one_hot(score, num_scores) * ended[..., None]
     return jnp.concatenate([counts, final], -1)
+
+
+def group_moments(tallies: Tallies, *, horizon: int, num_scores: int) -> Float[Array, "*B G M"]:
+    """What a decision about all groups at once adds to the moments of each.
+
+    Supply and demand are in the places of qualified applicants. The demand of a whole episode of `horizon` decisions is
+    larger by 1, as in the metric benefit-rate.
+    """
+    supply, demand = tallies["supply"], tallies["demand"] + 1 / horizon
+    none, one = jnp.zeros_like(supply), jnp.ones_like(supply)
+    counts = jnp.stack([tallies["reward"], one / horizon, one, supply, demand, supply, none], -1)
+    return jnp.concatenate([counts, jnp.zeros((*supply.shape, num_scores))], -1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 NAME = ".lock"
@@ -34,9 +35,16 @@ def only_one(folder: Path, patience: float) -> Iterator[None]:
         os.close(handle)
 
 
+def remove_stale(folder: Path) -> None:
+    """Remove the lock that a killed process left behind."""
+    if (folder / NAME).exists():
+        with suppress(Busy, OSError), only_one(folder, patience=0):
+            pass
+
+
 def is_held(folder: Path) -> bool:
     try:
-        handle = os.open(folder / NAME, os.O_RDWR)
+        handle = os.open(folder / NAME, os.O_RDWR | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
@@ -49,7 +57,12 @@ def is_held(folder: Path) -> bool:
 
 
 def _try(path: Path) -> int | None:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # another file would be created or held through it
+            raise ValueError(f"{path} is a symbolic link, so it is no lock; remove it") from None
+        raise
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if path.exists() and os.path.samestat(os.stat(path), os.fstat(handle)):

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from bisimulator import files
-from bisimulator.errors import Interrupted
+from bisimulator.errors import Interrupted, explain
 from bisimulator.jobs.executors import FAILURES, Event, Listener
-from bisimulator.jobs.inventory import RESULTS
 from bisimulator.jobs.run import run
+from bisimulator.jobs.seal import CONFIG, DONE, RESULTS, seal
 from bisimulator.jobs.spec import Spec, spec_from_dict
-from bisimulator.jobs.store import DONE, Result, load
+from bisimulator.jobs.store import Result, load
 from bisimulator.solvers._shards import shard_seeds
 from bisimulator.solvers.trainer import Progress
 
@@ -123,7 +123,7 @@ class _Foreman:
             if not isinstance(error.cause, FAILURES):
                 raise
             results[job] = None
-            self._tell(Event(job, "failed", message=str(error.cause)))
+            self._tell(Event(job, "failed", message=explain(error.cause)))
             return False
         except errors.RayError as error:
             self._tries[job] = self._tries.get(job, 0) + 1
@@ -173,7 +173,7 @@ def work_on(config: str, out: str, job: int, notes: Any) -> dict[str, bytes]:
         warnings.simplefilter("ignore")  # a damaged file of an earlier try; nobody reads a worker's warnings
         run(spec, Path(out), lambda p: notes.write.remote(job, dataclasses.asdict(p)))
     folder = Path(out) / spec.name
-    names = ("config.json", *RESULTS)
+    names = (CONFIG, *RESULTS)
     return {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
 
 
@@ -183,4 +183,4 @@ def _take_over(folder: Path, contents: dict[str, bytes]) -> None:
         return
     for name, content in contents.items():
         files.write_bytes(folder / name, content)
-    files.write_bytes(folder / DONE, b"")
+    seal(folder)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-import jax
-
-from bisimulator.jobs._lock import Busy
+from bisimulator.errors import TOO_LARGE, explain
+from bisimulator.jobs._lock import Busy, remove_stale
 from bisimulator.jobs.run import run
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result, load
@@ -21,7 +20,7 @@ from bisimulator.solvers.trainer import Progress
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 # What ends one job and not the others. Ctrl-C and a full disk end all of them.
-FAILURES = (ArithmeticError, ValueError, TypeError, MemoryError, jax.errors.JaxRuntimeError)
+FAILURES = (ArithmeticError, ValueError, TypeError, KeyError, *TOO_LARGE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,13 +62,14 @@ def run_locally(specs: Sequence[Spec], out: Path, tell: Listener) -> list[Result
 def _run_one(job: int, spec: Spec, out: Path, tell: Listener) -> Result | None:
     kept = load(out / spec.name, spec)
     if kept is not None:
+        remove_stale(out / spec.name)
         tell(Event(job, "kept", result=kept))
         return kept
     tell(Event(job, "started"))
     try:
         result = run(spec, out, lambda p: tell(Event(job, "progress", progress=p)), patience=0)
     except FAILURES as error:
-        tell(Event(job, "failed", message=f"{error or type(error).__name__}"))
+        tell(Event(job, "failed", message=explain(error)))
         return None
     tell(Event(job, "finished", result=result))
     return result

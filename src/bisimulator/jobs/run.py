@@ -16,7 +16,7 @@ from bisimulator.core import Env
 from bisimulator.evaluation import run_episodes
 from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs._checkpoint import Checkpoint
-from bisimulator.jobs._lock import Busy, only_one
+from bisimulator.jobs._lock import Busy, only_one, remove_stale
 from bisimulator.jobs.learning_curves import Recorder
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import (
@@ -52,13 +52,15 @@ __all__ = [
 
 OnProgress = Callable[[Progress], None]
 
+_SECONDS_WORTH_CACHING = 0.5  # of compiling
+
 
 def use_compilation_cache() -> None:
     """Cache compiled programs on disk, so that a second start does not compile again."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = os.environ.get("BISIMULATOR_CACHE") or str(Path(base) / "bisimulator")
     jax.config.update("jax_compilation_cache_dir", folder)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", _SECONDS_WORTH_CACHING)
 
 
 def run(
@@ -75,6 +77,7 @@ def run(
     folder = out / spec.name
     finished = load(folder, spec)
     if finished is not None:
+        remove_stale(folder)
         return finished
     spec.make_env()  # wrong settings leave no folder
     use_compilation_cache()

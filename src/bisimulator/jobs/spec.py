@@ -5,24 +5,25 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 import jax
 import numpy as np
 
 from bisimulator import __version__, registry
-from bisimulator.core import Env, View, make
-from bisimulator.errors import check_int, check_keywords, check_known
-from bisimulator.goals import Goal
-from bisimulator.methods.goal_hooks import GoalConfig, with_goal
+from bisimulator.core import Env, Scenario, View, make
+from bisimulator.errors import check_int, check_keywords, check_known, check_seeds, shown
+from bisimulator.goals import Goal, GoalConfig
+from bisimulator.methods.goal_hooks import with_goal
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
+from bisimulator.policies.rules import check_applies
 from bisimulator.solvers import trainer
 from bisimulator.solvers.solver import Solver, SolverConfig
 from bisimulator.solvers.trainer import SOLVERS
 
-VERSION = 3  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
+VERSION = 4  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
 _VERSIONS = {"version": VERSION, "package": __version__}
 
 C = TypeVar("C")
@@ -54,8 +55,7 @@ class Spec:
     @property
     def name(self) -> str:
         """Scenario, method and a hash of everything: the job's folder."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
-        return f"{self.scenario}/{self.method}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+        return stored_name(self.to_dict())
 
     def make_env(self) -> Env:
         return make(self.scenario, **self.settings)
@@ -64,6 +64,12 @@ class Spec:
         entry = registry.lookup("method", self.method)
         goal = with_goal(Goal.parse(self.goal), env, self.control) if self.goal else None
         return trainer.make_solver(entry, env, self.steps, self.solver, self.config, wrap=goal)
+
+
+def stored_name(stored: Mapping[str, Any]) -> str:
+    """The name of the job that `Spec.to_dict` stored."""
+    text = json.dumps(stored, sort_keys=True)
+    return f"{stored['scenario']}/{stored['method']}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
 def make_spec(
@@ -77,6 +83,7 @@ def make_spec(
     view: View | None = None,
     goal: str | Goal | Sequence[str] | None = None,
     control: GoalConfig | Mapping[str, object] | None = None,
+    group_blind: bool = False,
     greedy: bool | None = None,
     **other: Any,
 ) -> Spec:
@@ -89,42 +96,48 @@ def make_spec(
         config: configuration of the method, or only the options that differ from the default.
         settings: parameters of the scenario.
         seeds: how many seeds, or which ones.
-        view: "life" or "queue"; by default single lives with a goal, the queue of applicants without.
+        view: "life" or "queue"; by default that of `default_view`.
         goal: a fairness goal, such as "min-recall=0.9".
-        control: how the goal's multipliers are controlled (`methods.goal_hooks.GoalConfig`).
+        control: how the goal's multipliers are controlled (`goals.GoalConfig`).
+        group_blind: the policy does not look at the group, which a goal is still measured by.
         greedy: evaluate the most probable action; by default yes without a goal, and sampled actions with one.
         **other: fields of `Spec`.
     """
     has_lives = registry.lookup("environment", scenario).life is not None
     asked = None if goal is None else Goal.parse(goal)
     if view is None:
-        view = "life" if asked is not None and has_lives else "queue"
+        view = default_view(scenario, method, with_goal=asked is not None)
     check_known("view", view, get_args(View))
     if asked is None and control is not None:
         raise ValueError(
-            f"control is for goals, got {control!r} without one; add goal=, such as 'min-recall=0.9'"
+            f"control is for goals, got {shown(control)} without one; add goal=, such as 'min-recall=0.9'"
         )
     _check_view(scenario, view, has_lives, asked)
     entry: LearnedMethod | Rule = registry.lookup("method", method)
+    _check_applicants(scenario, method, asked, group_blind)
     check_keywords("a job", other, [f.name for f in dataclasses.fields(Spec)])
     config = with_options(entry.config, config, f"method {method!r}")
     if isinstance(entry, LearnedMethod):
         default = default_solver(entry.solver, view, with_goal=asked is not None)
         solver = with_options(default, solver, f"solver {entry.solver!r}")
-        check_int("steps", other.get("steps", Spec.steps), min=solver.batch)
+        if group_blind:
+            solver = with_options(solver, {"group_blind": True}, f"solver {entry.solver!r}")
+        other["steps"] = check_int("steps", other.get("steps", Spec.steps), min=solver.batch)
     else:
         if solver is not None:
-            raise ValueError(f"{method!r} is not trained, so it has no solver options; got {solver!r}")
+            raise ValueError(f"{method!r} is not trained, so it has no solver options; got {shown(solver)}")
+        if group_blind:
+            raise ValueError(f"{method!r} is not trained, so it cannot be made group-blind; leave it out")
         if asked is not None:
             raise ValueError(f"{method!r} is not trained, so it cannot pursue a goal; got {asked.text!r}")
         other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}
     for name, minimum in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
-        check_int(name, other.get(name, getattr(Spec, name)), min=minimum)
+        other[name] = check_int(name, other.get(name, getattr(Spec, name)), min=minimum)
     return Spec(
         scenario,
         method,
         settings=_plain(settings or {}),
-        seeds=_seeds(seeds),
+        seeds=check_seeds(seeds),
         view=view,
         goal="" if asked is None else asked.text,
         control=None if asked is None else with_options(GoalConfig(), control, "the control of a goal"),
@@ -135,16 +148,59 @@ def make_spec(
     )
 
 
-def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:
-    """The solver's default configuration for a view and a goal.
+# A life is short and ends, so nothing is discounted, and an update may take larger steps than the paper's on the queue.
+_IN_LIVES: dict[str, dict[str, object]] = {
+    "ppo": {"gamma": 1.0, "learning_rate": 6e-4, "minibatch": 256, "average": 0.2},
+    "dqn": {"gamma": 1.0, "learning_rate": 2e-4, "average": 0.2},
+}
+# A goal changes the rewards during training. The policy is the average of the last ones, which moves less than each of
+# them, and it stays stochastic: DQN samples too, because a greedy policy jumps between thresholds. What DQN explores
+# counts towards the goal, so it stops early.
+_WITH_GOAL: dict[str, dict[str, object]] = {
+    "ppo": {"learning_rate": 3e-4, "minibatch": 256, "average": 0.2, "entropy": 0.02},
+    "dqn": {
+        "learning_rate": 5e-5,
+        "average": 0.2,
+        "temperature": 0.05,
+        "epsilon_end": 0.0,
+        "epsilon_fraction": 0.2,
+    },
+}
 
-    A life is short and has an end, so nothing is discounted there. With a goal the rewards change during training, and
-    PPO needs a higher learning rate than the paper's to follow them.
-    """
-    changes: dict[str, object] = {"gamma": 1.0} if view == "life" else {}
-    if with_goal and name == "ppo":
-        changes["learning_rate"] = 3e-4
+
+def default_view(scenario: str, method: str, *, with_goal: bool = False) -> View:
+    """What a method is trained on: the queue if there are no lives; else lives with a goal, or what it declares."""
+    if registry.lookup("environment", scenario).life is None:
+        return "queue"
+    entry: LearnedMethod | Rule = registry.lookup("method", method)
+    declared: View = entry.view if isinstance(entry, LearnedMethod) else "queue"
+    return "life" if with_goal else declared
+
+
+def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:
+    """The solver's default configuration for a view and a goal."""
+    changes = (_IN_LIVES[name] if view == "life" else {}) | (_WITH_GOAL[name] if with_goal else {})
     return with_options(SOLVERS[name][1](), changes, f"solver {name!r}")
+
+
+def _check_applicants(scenario: str, method: str, goal: Goal | None, group_blind: bool) -> None:
+    """Refuse what needs applicants where a step decides on all groups at once."""
+    found: Scenario = registry.lookup("environment", scenario)
+    check_applies(method, scenario, found)
+    if found.applicants:
+        return
+    everyone = f"{scenario!r} decides on all groups at once"
+    if group_blind:
+        raise ValueError(f"group_blind needs applicants of groups, and {everyone}; leave it out")
+    for demand in () if goal is None else goal.demands:
+        if demand.needs_applicants:
+            raise ValueError(
+                f"{demand.text!r} needs applicants, and {everyone}; ask for a benefit gap, such as benefit-gap=0.05"
+            )
+        if registry.lookup("method", method).solver == "dqn":
+            raise ValueError(
+                f"a goal of {scenario!r} is pursued by PPO, got the method {method!r}; pass 'ppo', for example"
+            )
 
 
 def _check_view(scenario: str, view: View, has_lives: bool, goal: Goal | None) -> None:
@@ -163,7 +219,7 @@ def with_options(default: C, options: object, what: str) -> C:
     if isinstance(options, type(default)):
         return options
     if not isinstance(options, Mapping):
-        raise TypeError(f"options of {what} must be a mapping from names to values, got {options!r}")
+        raise TypeError(f"options of {what} must be a mapping from names to values, got {shown(options)}")
     known = [f.name for f in dataclasses.fields(default)]  # type: ignore[arg-type]
     check_keywords(what, options, known)
     changed: C = dataclasses.replace(default, **_hashable(options))  # type: ignore[type-var]
@@ -184,15 +240,9 @@ def spec_from_dict(stored: Mapping[str, Any]) -> Spec:
     return Spec(**fields)
 
 
-def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    if isinstance(seeds, Iterable):
-        return tuple(int(seed) for seed in seeds)
-    return tuple(range(check_int("seeds", seeds, min=1)))
-
-
 def _hashable(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Configurations are hashable, so a list stands for a tuple."""
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    """Configurations are hashable and can be stored, so a list stands for a tuple and NumPy's numbers for Python's."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in _plain(values).items()}
 
 
 def _plain(value: Any) -> Any:

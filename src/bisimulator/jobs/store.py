@@ -1,7 +1,7 @@
 """What is stored of a job, one folder each.
 
 config.json, checkpoint.npz during training, weights.npz, learned.npz (omega and the like), outcome.npz (from which
-every metric is computed), episodes.csv, curves.npz, timing.json, and last of all `done`.
+every metric is computed), episodes.csv, curves.npz, timing.json, and last of all `done`, the seal of all of them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import warnings
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,16 +21,18 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from bisimulator import files
+from bisimulator import files, registry
 from bisimulator.core import Env, Outcome, Values
 from bisimulator.evaluation import mean_and_interval, metric_columns
 from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs.learning_curves import Curves, curves_from_arrays
-from bisimulator.jobs.spec import Spec, spec_from_dict
-from bisimulator.policies import Network
+from bisimulator.jobs.seal import CONFIG, DONE, broken, read_config, seal, sealed_version
+from bisimulator.jobs.spec import VERSION, Spec, spec_from_dict
+from bisimulator.policies import Network, Policy, Rule
 from bisimulator.solvers import trainer
 
-DONE = "done"
+WEIGHTS = "weights.npz"
+_LOADED = (CONFIG, "outcome.npz", "learned.npz", "curves.npz")  # what a result is made of
 Weights: TypeAlias = list[tuple[PyTree, PyTree]]
 EPISODE_COLUMNS = ("scenario", "method", "seed", "episode", "metric", "value")
 SUMMARY_COLUMNS = ("scenario", "method", "metric", "mean", "ci95")
@@ -43,6 +48,7 @@ class Result:
     curves: Curves | None = None  # None if nothing was trained
     seconds: float = math.nan  # spent on it, over all starts
     weights: Weights | None = None  # theta and the method's state of each shard of seeds
+    folder: Path | None = None  # where it was loaded from
 
     @cached_property
     def columns(self) -> dict[str, Values]:
@@ -55,50 +61,71 @@ class Result:
 
 
 def save(result: Result, folder: Path) -> None:
-    outcome = {f.name: getattr(result.outcome, f.name) for f in dataclasses.fields(result.outcome)}
-    files.write_arrays(folder / "outcome.npz", outcome)
+    files.write_arrays(folder / "outcome.npz", result.outcome.arrays())
     files.write_arrays(folder / "learned.npz", result.learned)
     if result.weights is not None:
-        files.write_tree(folder / "weights.npz", result.weights)
+        files.write_tree(folder / WEIGHTS, result.weights)
     if result.curves is not None:
         files.write_arrays(folder / "curves.npz", result.curves.arrays())
     files.write_csv(folder / "episodes.csv", EPISODE_COLUMNS, episode_rows(result))
     files.write_json(folder / "timing.json", {"seconds": result.seconds})
-    files.write_bytes(folder / DONE, b"")
+    seal(folder)
     (folder / checkpoint.NAME).unlink(missing_ok=True)  # until now a kill may need it
 
 
 def load(folder: Path, spec: Spec | None = None) -> Result | None:
-    """A finished job's result; None if it is not finished, a file is damaged, or another version made it.
+    """A finished job's result; None if it is not finished, not as it was sealed, or of another version.
 
-    `spec`: what it must be the result of; by default what its stored configuration says.
+    With `spec`, for whoever computes it again, what is not as it was sealed is set aside. Otherwise nothing is touched.
+
+    Raises:
+        OSError: if a file cannot be read now.
     """
     if not (folder / DONE).exists():
+        return None
+    if spec is None and sealed_version(folder) != VERSION:
+        _leave_out(folder, "another version of the package made it")
+        return None
+    wrong = broken(folder, _LOADED if spec is None else (*_LOADED, WEIGHTS))
+    if wrong:
+        if spec is None:
+            _leave_out(folder, "; ".join(f"{name} {what}" for name, what in wrong.items()))
+        else:
+            _set_aside(folder, wrong)
         return None
     of = spec or _stored_spec(folder)
     if of is None:
         return None
-    outcome = files.read_or_set_aside(folder / "outcome.npz", read_outcome)
-    learned = files.read_or_set_aside(folder / "learned.npz", files.read_arrays)
-    curves = files.read_or_set_aside(folder / "curves.npz", _read_curves)
-    seconds = files.read_or_set_aside(folder / "timing.json", _read_seconds)
-    lacks_curves = spec is not None and spec.curve_every > 0 and curves is None
-    if outcome is None or learned is None or lacks_curves:
-        (folder / DONE).unlink(missing_ok=True)
-        return None
-    return Result(of, outcome, learned, curves, math.nan if seconds is None else seconds)
+    outcome, learned = read_outcome(folder / "outcome.npz"), files.read_arrays(folder / "learned.npz")
+    curves = folder / "curves.npz"
+    read = curves_from_arrays(files.read_arrays(curves)) if curves.exists() else None
+    return Result(of, outcome, learned, read, _read_seconds(folder / "timing.json"), folder=folder)
+
+
+def _leave_out(folder: Path, reason: str) -> None:
+    warnings.warn(
+        f"{folder} is left out: {reason}; run the job again with the command that made it", stacklevel=3
+    )
+
+
+def _set_aside(folder: Path, wrong: Mapping[str, str]) -> None:
+    """Keep the files under other names, and have the job computed again."""
+    for name, what in wrong.items():
+        with suppress(FileNotFoundError):  # the file, or because another process was faster
+            os.replace(folder / name, folder / f"{name}{files.ASIDE}")
+        warnings.warn(
+            f"{folder / name} {what}; set aside as {name}{files.ASIDE} and computed again", stacklevel=3
+        )
+    (folder / DONE).unlink(missing_ok=True)
 
 
 def _stored_spec(folder: Path) -> Spec | None:
-    config = files.read_or_set_aside(folder / "config.json", _read_config)
-    if config is None:
-        (folder / DONE).unlink(missing_ok=True)
-        return None
+    config = read_config(folder) or {}
     try:
         return spec_from_dict(config)
     except (KeyError, TypeError, ValueError) as error:
         made = f"version {config.get('package')} of the package"
-        warnings.warn(f"{folder} is left out: {made} made it, and here {error}", stacklevel=3)
+        _leave_out(folder, f"{made} made it, and here {error}")
         return None
 
 
@@ -106,7 +133,7 @@ def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
     """A finished training's result, and each seed's policy with the environment as it sees it."""
     result = load(folder)
     if result is None:
-        raise ValueError(f"{folder} holds no finished job; `bisimulator runs list` shows those that are")
+        raise ValueError(f"{folder} holds no finished job; `bisimulator runs verify` says why")
     result = with_weights(result, folder)
     return result, [trained_policy(result, seed) for seed in result.spec.seeds]
 
@@ -119,11 +146,10 @@ def with_weights(result: Result, folder: Path) -> Result:
     solver = spec.make_solver(env)
     start = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
     like = [(shard.theta, shard.method) for shard in start]
-    weights = files.read_or_set_aside(folder / "weights.npz", lambda path: files.read_tree(path, like))
-    if weights is None:
-        (folder / DONE).unlink(missing_ok=True)
-        raise ValueError(f"{folder} has lost its networks; run the job again with the command that made it")
-    return dataclasses.replace(result, weights=weights)
+    wrong = broken(folder, [WEIGHTS])
+    for name, what in wrong.items():
+        raise ValueError(f"{folder / name} {what}; run the job again with the command that made it")
+    return dataclasses.replace(result, weights=files.read_tree(folder / WEIGHTS, like))
 
 
 def trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
@@ -145,6 +171,17 @@ def trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
     raise AssertionError("every seed is in a shard")
 
 
+def seed_policies(result: Result) -> list[tuple[Env, Policy]]:
+    """Each seed's policy, trained or not, and the environment as the policy sees it; empty if no network is stored."""
+    spec, entry = result.spec, registry.lookup("method", result.spec.method)
+    if isinstance(entry, Rule):
+        env = spec.make_env()
+        return [(env, entry.build(spec.config, env))] * len(spec.seeds)
+    if result.weights is None and result.folder is not None:
+        result = with_weights(result, result.folder)
+    return [] if result.weights is None else [trained_policy(result, seed) for seed in spec.seeds]
+
+
 def find_runs(out: Path) -> list[Result]:
     """All finished jobs below a folder."""
     found = [load(done.parent) for done in sorted(out.rglob(DONE))]
@@ -152,20 +189,14 @@ def find_runs(out: Path) -> list[Result]:
 
 
 def read_outcome(path: Path) -> Outcome:
-    arrays: dict[str, Any] = files.read_arrays(path)
-    return Outcome(**arrays)
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text()))
-
-
-def _read_curves(path: Path) -> Curves:
-    return curves_from_arrays(files.read_arrays(path))
+    return Outcome.from_arrays(files.read_arrays(path))
 
 
 def _read_seconds(path: Path) -> float:
-    return float(json.loads(path.read_text())["seconds"])
+    try:
+        return float(json.loads(path.read_bytes())["seconds"])
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return math.nan
 
 
 def episode_rows(result: Result) -> list[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bisimulator import registry
 from bisimulator.jobs.executors import Event
 from bisimulator.jobs.spec import Spec
 
@@ -32,8 +33,9 @@ class TensorBoard:
             writer.add_scalar("training/return", p.episode_return, p.steps)
             for name, value in p.diagnostics.items():  # as CleanRL groups them
                 writer.add_scalar(f"losses/{name}", value, p.steps)
-            for group, recall in enumerate(p.recall, start=1):
-                writer.add_scalar(f"training/recall_g{group}", recall, p.steps)
+            rate = registry.lookup("environment", self._specs[event.job].scenario).main_rate
+            for group, value in enumerate(p.recall, start=1):
+                writer.add_scalar(f"training/{rate}_g{group}", value, p.steps)
         if event.result is not None and event.result.curves is not None:
             writer = self._writer(event.job)
             for metric, values in event.result.curves.values.items():

@@ -1,6 +1,7 @@
 """A-PPO (Yu et al. 2022): PPO whose advantage is regularised by the recall gap of the current episode.
 
-With gap_t the gap after decision t and d_t = gap_t - gap_(t-1):
+With gap_t the gap after decision t and d_t = gap_t - gap_(t-1), of recalls or, where a decision is about all groups at
+once, of benefit rates:
     value threshold    VT_t  = min(0, omega - gap_t)
     decrease in value  DIV_t = min(0, -d_t) if gap_t > omega, otherwise 0
     A'_t = A_t + beta_vt VT_t + beta_div DIV_t, where each term is scaled to [0, 1] in the minibatch and the sum is
@@ -16,8 +17,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
-from bisimulator.errors import check_real
-from bisimulator.methods._running_recall import Counts, running_gaps
+from bisimulator.errors import check_options, check_real
+from bisimulator.methods._running_gaps import Counts, running_gaps
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standardise
 
 Gaps: TypeAlias = tuple[Float[Array, "*B"], Float[Array, "*B"]]  # before and after each decision
@@ -32,8 +33,7 @@ class Config:
     omega: float = 0.005  # gaps below this are ignored
 
     def __post_init__(self) -> None:
-        check_real("beta_vt", self.beta_vt, min=0)
-        check_real("beta_div", self.beta_div, min=0)
+        check_options(self)
         check_real("omega", self.omega, min=0, max=1)
 
 
@@ -75,4 +75,5 @@ A_PPO = LearnedMethod(
     solver="ppo",
     config=Config(),
     build=build,
+    applies=lambda scenario: True,
 )

@@ -8,7 +8,7 @@ on a simulated episode under the current policy (lines 8 to 13). The solver itse
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeAlias, get_args
+from typing import TypeAlias
 
 import equinox as eqx
 import jax
@@ -18,9 +18,9 @@ from jaxtyping import Array, Float, Key
 
 from bisimulator.bisim.dynamics import DynamicsModel, fit, j_dyn, make_dynamics
 from bisimulator.bisim.one_plus_one import one_plus_one
-from bisimulator.bisim.reward import Gauge, corrected_reward, gauge_offset, j_rew
+from bisimulator.bisim.reward import Gauge, corrected_reward, gauge_offset, j_rew, mean_square_correction
 from bisimulator.core import Act, Env, Params, Scenario, set_omega
-from bisimulator.errors import check_int, check_real
+from bisimulator.errors import check_int, check_options, check_real
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions
 from bisimulator.policies.networks import MLP, make_mlp
 from bisimulator.simulation import plan, play
@@ -41,10 +41,11 @@ class Config:
     quantiles: int = 4  # number of quantiles in which groups are compared
     same_action: bool = True  # compare only decisions with the same action; False is the paper's literal form
     gauge: Gauge = (
-        "one-sided"  # how the offset between actions is fixed (docs/methods/bisimulator.md, "The gauge")
+        "centred"  # how the offset between actions is fixed (docs/methods/bisimulator.md, "The gauge")
     )
     kappa: float = 0.1  # with gauge "kappa": the offset in favour of accepting
     floor: float = 0.1  # with gauge "one-sided": the minimum offset in favour of accepting
+    penalty: float = 1.0  # weight of the mean square correction in the loss; 0 is the paper's form
     learning_rate: float = 1e-3  # of Adam on the reward correction
     hidden: tuple[int, ...] = (256,)  # hidden layers of the reward correction
     gamma: float = 0.99  # discount in J_dyn
@@ -61,23 +62,21 @@ class Config:
     )
 
     def __post_init__(self) -> None:
-        check_int("reward_steps", self.reward_steps, min=1)
-        check_int("dynamics_steps", self.dynamics_steps, min=0)
-        check_int("quantiles", self.quantiles, min=1)
-        check_real("learning_rate", self.learning_rate, min=0)
+        check_options(self, signed=("kappa",))
+        counts = ("reward_steps", "quantiles", "psi_first_steps", "psi_steps", "psi_minibatch", "compared")
+        for name in counts:
+            check_int(name, getattr(self, name), min=1)
         check_real("gamma", self.gamma, min=0, max=1)
         for fraction in self.dynamics_at:
             check_real("dynamics_at", fraction, min=0, max=1)
-        check_int("psi_first_steps", self.psi_first_steps, min=1)
-        check_int("psi_steps", self.psi_steps, min=1)
-        check_int("psi_minibatch", self.psi_minibatch, min=1)
-        check_int("compared", self.compared, min=1)
         for width in self.hidden:
             check_int("hidden", width, min=1)
         for width in self.psi_hidden:
             check_int("psi_hidden", width, min=1)
-        if self.gauge not in get_args(Gauge):
-            raise ValueError(f"gauge must be one of {', '.join(get_args(Gauge))}, got {self.gauge!r}")
+        if self.omega_bounds is not None and sorted(self.omega_bounds)[:2] != list(self.omega_bounds):
+            raise ValueError(
+                f"omega_bounds must be a low and a high one, got {self.omega_bounds}; pass (0, 2)"
+            )
 
 
 class State(eqx.Module):
@@ -123,14 +122,13 @@ class Bisimulator(Method[State, tuple[()]]):
         )
 
     def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
-        """Take M gradient steps on J_rew, then fix the gauge."""
+        """Take M gradient steps on J_rew, as small a correction as possible, then fix the gauge."""
         c = self.config
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
         optimizer = optax.adam(c.learning_rate)
 
-        def improve(correction: _Correction, key: Key[Array, ""]) -> tuple[_Correction, Array]:
-            phi, adam = correction
-            loss, gradient = jax.value_and_grad(j_rew)(
+        def objective(phi: MLP, key: Key[Array, ""]) -> tuple[Array, Array]:
+            loss = j_rew(
                 phi,
                 key,
                 flat.obs,
@@ -142,6 +140,11 @@ class Bisimulator(Method[State, tuple[()]]):
                 quantiles=c.quantiles,
                 same_action=c.same_action,
             )
+            return loss + c.penalty * mean_square_correction(phi, flat.obs, c.alpha), loss
+
+        def improve(correction: _Correction, key: Key[Array, ""]) -> tuple[_Correction, Array]:
+            phi, adam = correction
+            (_, loss), gradient = jax.value_and_grad(objective, has_aux=True)(phi, key)
             change, adam = optimizer.update(gradient, adam)
             return (optax.apply_updates(phi, change), adam), loss
 
@@ -238,6 +241,7 @@ PPO_BISIMULATOR = LearnedMethod(
     published="PPO + Bisimulator",
     solver="ppo",
     config=Config(),
+    view="life",
     build=build,
 )
 PPO_BISIMULATOR_REWARD = dataclasses.replace(
@@ -251,11 +255,11 @@ DQN_BISIMULATOR = dataclasses.replace(
     summary="DQN with a learned reward correction and learned observation dynamics",
     published="DQN + Bisimulator",
     solver="dqn",
-    config=Config(alpha=1.5, floor=0.3),
+    config=Config(alpha=1.5, floor=0.3, penalty=0.0),
 )
 DQN_BISIMULATOR_REWARD = dataclasses.replace(
     DQN_BISIMULATOR,
     summary="DQN with a learned reward correction",
     published="DQN + Bisimulator (Reward only)",
-    config=Config(alpha=1.5, floor=0.3, dynamics_steps=0),
+    config=Config(alpha=1.5, floor=0.3, penalty=0.0, dynamics_steps=0),
 )

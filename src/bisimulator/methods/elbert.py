@@ -1,8 +1,9 @@
 """ELBERT-PO (Xu et al. 2024): PPO whose advantage reduces the long-term difference of benefit rates between groups.
 
-The streams are B_g, the demand (the applicant is qualified and of group g), and U_g, the benefit (and is accepted).
-Each has a value head. With z_g = U_g / B_g over an episode and bias = max z - min z (for more than two groups its
-smooth form LSE(beta z) / beta + LSE(-beta z) / beta),
+The streams are B_g, the demand (the applicant is qualified and of group g), and U_g, the benefit (and is accepted);
+where a decision is about all groups at once, what each group needed and received. Each has a value head. With
+z_g = U_g / B_g over an episode and bias = max z - min z (for more than two groups its smooth form LSE(beta z) / beta +
+LSE(-beta z) / beta),
     A = A_r - a sum_g 2 bias (d bias / d z_g) (A_Ug / B_g - U_g / B_g^2 A_Bg).
 Every advantage is standardised in the minibatch; their sum is not standardised again.
 """
@@ -17,11 +18,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
-from bisimulator.errors import check_real
+from bisimulator.errors import check_options, check_real
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standardise
 
 # B_g is scaled to an episode of the authors' lending, with this many decisions on two groups, so that a weight has the
-# same effect in every scenario. With each scenario's own B_g it would be ten times as strong in college.
+# same effect in every scenario. With each scenario's own B_g it would be ten times as strong in college. Of decisions
+# about all groups, it is B_g in an episode, as the authors have it.
 _DECISIONS = 10_000
 
 
@@ -36,7 +38,7 @@ class Config:
     )
 
     def __post_init__(self) -> None:
-        check_real("a", self.a, min=0)
+        check_options(self)
         check_real("beta", self.beta, min=1e-6)
         check_real("memory", self.memory, min=0, max=1)
 
@@ -60,6 +62,7 @@ class Elbert(Method[State, tuple[()]]):
 
     config: Config
     num_groups: int
+    steps: int = 0  # of an episode whose decisions are about all groups; 0 if they are on applicants
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
         return State(jnp.zeros(self.num_groups), jnp.zeros(self.num_groups), jnp.float32(0))
@@ -77,8 +80,8 @@ class Elbert(Method[State, tuple[()]]):
         return 2 * env.num_groups
 
     def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
-        demand = jax.nn.one_hot(batch.group, self.num_groups) * batch.qualified[..., None]
-        return jnp.concatenate([demand, demand * batch.accepted[..., None]], -1)
+        supply, demand = batch.supply_and_demand(self.num_groups)
+        return jnp.concatenate([demand, supply], -1)
 
     def advantage(
         self, state: State, advantages: Float[Array, "B 1+K"], extras: tuple[()]
@@ -88,7 +91,8 @@ class Elbert(Method[State, tuple[()]]):
         known = state.demand > 0
         rates = jnp.where(known, state.rates, state.rates.mean(where=known))
         slope = jax.grad(lambda z: self._bias(z) ** 2)(rates)
-        total = jnp.maximum(state.demand, 1.0) / state.decisions * _DECISIONS * self.num_groups / 2
+        per_decision = jnp.maximum(state.demand, 1.0) / state.decisions
+        total = per_decision * self.steps if self.steps else per_decision * _DECISIONS * self.num_groups / 2
         change = (benefit - rates[None] * demand) / total[None]
         return each[:, 0] - self.config.a * change @ jnp.where(known, slope, 0.0)
 
@@ -103,7 +107,7 @@ class Elbert(Method[State, tuple[()]]):
 
 
 def build(config: Config, env: Env) -> Elbert:
-    return Elbert(config, env.num_groups)
+    return Elbert(config, env.num_groups, 0 if env.scenario.applicants else env.horizon)
 
 
 ELBERT = LearnedMethod(
@@ -112,4 +116,5 @@ ELBERT = LearnedMethod(
     solver="ppo",
     config=Config(),
     build=build,
+    applies=lambda scenario: True,
 )

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeAlias, get_args
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from typing_extensions import TypeVar
 
-from bisimulator.core import Act, Env, Params, Scenario
+from bisimulator.core import Act, Env, Params, Scenario, Tallies, View
 from bisimulator.policies.rules import NO_CONFIG, C
 
 M = TypeVar("M", default=PyTree)  # the state of a method
@@ -28,7 +29,7 @@ class Transitions(eqx.Module):
     """Decisions as a solver collects them. Leading axes: (T, E) in a rollout, (B,) from a replay buffer."""
 
     obs: Float[Array, "*B D"]
-    action: Int[Array, "*B"]
+    action: Int[Array, "*B"] | Float[Array, "*B A"]
     accepted: Bool[Array, "*B"]  # whether the action accepts the person
     reward: Float[Array, "*B"]
     next_obs: Float[Array, "*B D"]  # before any reset, so that truncated episodes can be bootstrapped
@@ -37,6 +38,14 @@ class Transitions(eqx.Module):
     group: Int[Array, "*B"]
     qualified: Bool[Array, "*B"]
     next_self_obs: Float[Array, "*B D"]
+    tallies: Tallies | None = None  # of decisions about all groups at once
+
+    def supply_and_demand(self, num_groups: int) -> tuple[Float[Array, "*B G"], Float[Array, "*B G"]]:
+        """What every group received and needed. Of applicants: whether a qualified one was accepted, and applied."""
+        if self.tallies is not None:
+            return self.tallies["supply"], self.tallies["demand"]
+        demand = jax.nn.one_hot(self.group, num_groups) * self.qualified[..., None]
+        return demand * self.accepted[..., None], demand
 
 
 Hook: TypeAlias = Literal[
@@ -46,6 +55,7 @@ Hook: TypeAlias = Literal[
     "num_streams",
     "streams",
     "advantage",
+    "objective",
     "observe_params",
     "adapt_at",
     "adapt",
@@ -94,6 +104,23 @@ class Method(Generic[M, X]):
         """Combine the advantages of the reward and the streams; by default the reward's, standardised."""
         return standardise(advantages[:, 0])
 
+    def objective(
+        self,
+        state: M,
+        ratio: Float[Array, "B"],
+        advantage: Float[Array, "B"],
+        clip: float,
+    ) -> Float[Array, "B"]:
+        """What the policy maximises per transition; by default PPO's clipped objective.
+
+        Args:
+            state: the state of the method.
+            ratio: probability of the action under the new policy, divided by that under the old one.
+            advantage: what the hook `advantage` returned.
+            clip: PPO's option.
+        """
+        return jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage)
+
     def observe_params(self, state: M, params: Params) -> Params:
         """The parameters of the environment with the observation dynamics of the method."""
         return params
@@ -110,6 +137,10 @@ class Method(Generic[M, X]):
 
     def describe(self, state: M) -> dict[str, Array]:
         """Arrays of the state that are stored with the results."""
+        return {}
+
+    def diagnostics(self, state: M) -> dict[str, Array]:
+        """Single numbers of the state that are logged with the solver's own."""
         return {}
 
     def used_hooks(self) -> frozenset[Hook]:
@@ -137,7 +168,9 @@ class LearnedMethod(Generic[C]):
     published: str  # its name in the paper's tables, or ""
     solver: str  # "ppo" or "dqn"
     config: C = NO_CONFIG  # the default configuration
+    view: View = "queue"  # what it is trained on by default, where the scenario has it
     build: Callable[[C, Env], Method] = lambda config, env: Plain()
+    applies: Callable[[Scenario], bool] = lambda scenario: scenario.applicants
 
 
 def standardise(x: Float[Array, "B"]) -> Float[Array, "B"]:

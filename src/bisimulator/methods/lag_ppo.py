@@ -11,13 +11,13 @@ from __future__ import annotations
 import dataclasses
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
-from bisimulator.errors import check_real
-from bisimulator.methods.hooks import LearnedMethod, Method, Transitions, standardise
+from bisimulator.errors import check_options, check_real
+from bisimulator.methods._group_returns import GroupReturns, GroupStreams, add_batch
+from bisimulator.methods.hooks import LearnedMethod, Transitions, standardise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,52 +30,30 @@ class Config:
     memory: float = 0.9  # decay per batch of the sums that J is computed from
 
     def __post_init__(self) -> None:
-        check_real("epsilon", self.epsilon, min=0)
-        check_real("eta", self.eta, min=0)
-        check_real("max_lambda", self.max_lambda, min=0)
+        check_options(self)
         check_real("memory", self.memory, min=0, max=1)
 
 
-class State(eqx.Module):
-    """Decayed sums of rewards and decisions per group, and the multiplier."""
+class State(GroupReturns):
+    """The groups' rewards and the multiplier."""
 
-    reward: Float[Array, "G"]
-    decisions: Float[Array, "G"]
     dual: Float[Array, ""]  # lambda
-
-    @property
-    def returns(self) -> Float[Array, "G"]:
-        """J_g, the reward per decision."""
-        return self.reward / jnp.maximum(self.decisions, 1e-6)
 
 
 @dataclasses.dataclass(frozen=True)
-class Lagrangian(Method[State, tuple[()]]):
+class Lagrangian(GroupStreams[State]):
     """The hooks of Lag-PPO."""
 
     config: Config
-    num_groups: int
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
         return State(jnp.zeros(self.num_groups), jnp.zeros(self.num_groups), jnp.float32(0))
 
     def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
-        c = self.config
-        of_group = jax.nn.one_hot(batch.group, self.num_groups)
-        after = State(
-            reward=c.memory * state.reward + (of_group * batch.reward[..., None]).sum((0, 1)),
-            decisions=c.memory * state.decisions + of_group.sum((0, 1)),
-            dual=state.dual,
-        )
+        c, after = self.config, add_batch(state, batch, self.config.memory)
         gap = after.returns.max() - after.returns.min()
         dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.max_lambda)
-        return State(after.reward, after.decisions, dual), ()
-
-    def num_streams(self, env: Env) -> int:
-        return env.num_groups
-
-    def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
-        return jax.nn.one_hot(batch.group, self.num_groups) * batch.reward[..., None]
+        return eqx.tree_at(lambda s: s.dual, after, dual), ()
 
     def advantage(
         self, state: State, advantages: Float[Array, "B 1+K"], extras: tuple[()]
@@ -89,7 +67,7 @@ class Lagrangian(Method[State, tuple[()]]):
 
 
 def build(config: Config, env: Env) -> Lagrangian:
-    return Lagrangian(config, env.num_groups)
+    return Lagrangian(env.num_groups, config)
 
 
 LAG_PPO = LearnedMethod(

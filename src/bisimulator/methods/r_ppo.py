@@ -1,6 +1,7 @@
 """R-PPO: PPO whose reward is reduced by the recall gap of the current episode (the first baseline of Yu et al. 2022).
 
-r' = r - zeta * gap if gap >= omega, where gap is the largest difference of recalls since the episode began.
+r' = r - zeta * gap if gap >= omega, where gap is the largest difference of recalls since the episode began; of benefit
+rates, where a decision is about all groups at once.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
-from bisimulator.errors import check_real
-from bisimulator.methods._running_recall import Counts, running_gaps
+from bisimulator.errors import check_options, check_real
+from bisimulator.methods._running_gaps import Counts, running_gaps
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions
 
 
@@ -24,7 +25,7 @@ class Config:
     omega: float = 0.005  # gaps below this are not penalised
 
     def __post_init__(self) -> None:
-        check_real("zeta", self.zeta, min=0)
+        check_options(self)
         check_real("omega", self.omega, min=0, max=1)
 
 
@@ -59,4 +60,5 @@ R_PPO = LearnedMethod(
     solver="ppo",
     config=Config(),
     build=build,
+    applies=lambda scenario: True,
 )

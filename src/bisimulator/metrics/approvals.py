@@ -20,4 +20,5 @@ METRIC = Metric(
     by_group=by_group,
     over_groups=over_groups("approvals", _COLUMN),
     overall=lambda outcome: gap_mean_sd("approvals", by_group(outcome)),
+    applies=lambda scenario: scenario.applicants,
 )

@@ -10,6 +10,8 @@ from jaxtyping import Array, Float
 from bisimulator.core import SCORE_GRID, Column, Metric, Outcome, Values
 from bisimulator.metrics._over_groups import ratio
 
+_AT_ONCE = 2**24  # numbers
+
 
 def pairwise_gaps(people: Values, points_per_score: int) -> Values:
     """Kantorovich distances (..., pairs) between score distributions of groups on a grid, in score points.
@@ -18,8 +20,12 @@ def pairwise_gaps(people: Values, points_per_score: int) -> Values:
     """
     cdf = ratio(people, people.sum(-1, keepdims=True)).cumsum(-1)[..., :-1]
     first, second = np.triu_indices(people.shape[-2], k=1)
-    gaps: Values = np.abs(cdf[..., first, :] - cdf[..., second, :]).sum(-1) / points_per_score
-    return gaps
+    gaps: Values = np.empty((*cdf.shape[:-2], first.size))
+    size = max(1, _AT_ONCE * cdf.shape[-2] // max(cdf.size, 1))  # pairs of very many groups, some at a time
+    for start in range(0, first.size, size):
+        some = slice(start, start + size)
+        gaps[..., some] = np.abs(cdf[..., first[some], :] - cdf[..., second[some], :]).sum(-1)
+    return gaps / points_per_score
 
 
 def gaps(name: str, people: Values, points_per_score: int) -> dict[str, Values]:

@@ -18,7 +18,7 @@ def _metric(
     *,
     short: str = "",
     max: float | None = 1.0,
-    applies: Callable[[Scenario], bool] = lambda scenario: True,
+    applies: Callable[[Scenario], bool] = lambda scenario: scenario.applicants,
 ) -> Metric:
     """The metric `part / whole` over the whole episode; NaN for a group whose `whole` is 0."""
     column = Column(title, direction, (0.0, max), short)

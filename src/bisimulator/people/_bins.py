@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Float
-from numpy.typing import ArrayLike
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike, NDArray
 
 from bisimulator.core import Values
 from bisimulator.errors import check_array, check_int, check_known
@@ -81,7 +82,21 @@ def labels(edges: Float[Values, "C+1"]) -> list[str]:
     return [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
 
 
-def nearest_edge(score: float, edges: Float[Values, "C+1"]) -> int:
-    """The lowest accepted bin of the policy that comes closest to accepting from `score` on; C accepts nobody."""
-    edges = np.asarray(edges)
-    return len(edges) - 1 if score > edges[-1] else int(abs(edges - score).argmin())
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ScoredRows:
+    """The rows of a table: the group and the score of each, from which people are counted in any bins."""
+
+    groups: Int[NDArray[np.int64], "N"]
+    scores: Float[Values, "N"]
+    people: Float[Values, "N"]  # how many each row stands for
+    num_groups: int
+    cumulative: bool = False  # a row's people are spread evenly from the next lower score to its own
+
+    def count(
+        self, edges: Float[Values, "C+1"], amounts: Float[Values, "N"] | None = None
+    ) -> Float[Values, "G C"]:
+        """The sum of the amounts, or of the people, by group and bin."""
+        to_bins = spread_over_bins if self.cumulative else count_in_bins
+        amounts = self.people if amounts is None else amounts
+        rows = [self.groups == g for g in range(self.num_groups)]
+        return np.stack([to_bins(self.scores[own], amounts[own], edges) for own in rows])

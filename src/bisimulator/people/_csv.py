@@ -9,6 +9,7 @@ import csv
 import dataclasses
 import io
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -25,7 +26,9 @@ Flags: TypeAlias = NDArray[np.bool_]
 _MISSING_NUMBERS = {"", "na", "n/a", "nan", "null", "none", "."}
 _EMPTY_IN_FRAMES = {"None", "nan", "NaN", "NaT", "<NA>"}  # how frames print an empty cell
 _YES, _NO = {"1", "1.0", "true", "t", "yes", "y"}, {"0", "0.0", "false", "f", "no", "n"}
+JOIN = " & "  # between the names of an intersection of groups
 _MAX_ROWS_NAMED = 3  # in an error
+_DELIMITER = re.compile(r'[^\r\n"]')
 
 
 @runtime_checkable
@@ -65,6 +68,14 @@ class Table:
         return dataclasses.replace(
             self, columns=columns, row_numbers=[self.row_numbers[row] for row in chosen]
         )
+
+    def join(self, names: Sequence[str]) -> tuple[Table, str]:
+        """The table with a column of the combinations of several, such as `black & female`, and its name."""
+        if len(names) == 1:
+            return self, names[0]
+        joined, cells = JOIN.join(names), zip(*(self.columns[name] for name in names), strict=True)
+        columns = {**self.columns, joined: [JOIN.join(row) for row in cells]}
+        return dataclasses.replace(self, columns=columns), joined
 
     def missing(self, name: str, *, number: bool = True) -> Bool[Flags, "N"]:
         """Which cells are empty. In a column of numbers NA, NaN, null and a single point are empty, too."""
@@ -116,6 +127,10 @@ def read_table(
     delimiter: str | None = None,
 ) -> Table:
     """The columns `names` of a CSV file, a data frame or a mapping from names to columns."""
+    if not isinstance(encoding, str):
+        raise TypeError(f"encoding must be a name, got {encoding!r}; try 'utf-8' or 'cp1252'")
+    if delimiter is not None and not (isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)):
+        raise ValueError(f"delimiter must be one character, got {delimiter!r}; try ',' or ';'")
     if isinstance(source, str | Path):
         return _read_file(Path(source), names, encoding, delimiter)
     if not isinstance(source, Mapping | Frame):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from numpy.typing import ArrayLike
 
-from bisimulator.errors import check_int, check_known, check_real
+from bisimulator.errors import check_array, check_int, check_known, check_real
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,15 +29,17 @@ class EstimationOptions:
     def __post_init__(self) -> None:
         check_known("missing", self.missing, ("refuse", "drop"))
         check_int("fewest", self.fewest, min=0)
-        if isinstance(self.groups, str):
+        if not isinstance(self.per_group, bool):
+            raise ValueError(f"per_group must be True or False, got {self.per_group!r}")
+        if isinstance(self.groups, str) or not isinstance(self.groups, Iterable | None):
             raise TypeError(
                 f"groups must be a sequence of names, got {self.groups!r}; pass ({self.groups!r},)"
             )
         if self.shrinkage is not None:
             check_real("shrinkage", self.shrinkage, min=0)
         if self.score_range is not None:
-            low, high = (check_real("score_range", end) for end in self.score_range)
-            if low >= high:
+            ends = check_array("score_range", self.score_range, ndim=(1,), hint="pass (300, 850)")
+            if ends.shape != (2,) or ends[0] >= ends[1]:
                 raise ValueError(
                     f"score_range must be (lowest, highest), got {self.score_range}; such as (300, 850)"
                 )

@@ -14,9 +14,10 @@ from typing_extensions import Unpack
 
 from bisimulator.core import Values
 from bisimulator.errors import check_keywords, did_you_mean
-from bisimulator.people._bins import count_in_bins, labels, make_edges, spread_over_bins
+from bisimulator.people._bins import ScoredRows, labels, make_edges
 from bisimulator.people._csv import Table, complete_rows
 from bisimulator.people._estimation_options import EstimationOptions, OptionKeywords
+from bisimulator.people._group_effects import GroupDifference, fit_group_effects, group_differences
 from bisimulator.people._shrinkage import shrink
 
 _MAX_GROUPS = 50  # more look like a column of names or identifiers
@@ -29,9 +30,12 @@ class Estimates(NamedTuple):
     group_names: tuple[str, ...]
     edges: Float[Values, "C+1"]
     people: Float[Values, "G C"]
+    accepted: Float[Values, "G C"]
     repaid: Float[Values, "G C"]
     repayment: Float[Values, "G C"]
     notes: tuple[str, ...]
+    differences: tuple[GroupDifference, ...]
+    rows: ScoredRows
 
 
 class PopulationEstimator:
@@ -42,6 +46,7 @@ class PopulationEstimator:
         check_keywords("a population", options, known)
         self.origin, self.options = origin, EstimationOptions(**options)
         self.notes: list[str] = []
+        self._counts_are_people = True  # otherwise shares, which tell nothing about chance
 
     def add_note(self, text: str) -> None:
         self.notes.append(text)
@@ -81,6 +86,7 @@ class PopulationEstimator:
             shrinkage = self.options.shrinkage or 0.0
             self.options = dataclasses.replace(self.options, shrinkage=shrinkage, fewest=0)
             size = np.ones(len(table))
+            self._counts_are_people = False
         values = table.numbers(column, min=0, max=1, hint="are these percentages? divide by 100")
         cells = np.array(table.columns[group])
         result = np.empty(len(table))
@@ -128,6 +134,7 @@ class PopulationEstimator:
         people: Float[Values, "N"],
         repaid: Float[Values, "N"],
         *,
+        accepted: Float[Values, "N"] | None = None,
         cumulative: bool = False,
     ) -> Estimates:
         """Count people per group and bin, and estimate repayment rates.
@@ -138,6 +145,7 @@ class PopulationEstimator:
             scores: the score of each row.
             people: how many people each row stands for.
             repaid: how many of them repaid.
+            accepted: how many of them were accepted in the past; only their repayment is known. None: all.
             cumulative: spread the people of a row evenly from the next lower score to the row's own.
         """
         options = self.options
@@ -145,6 +153,7 @@ class PopulationEstimator:
         chosen = index >= 0
         table, index = table.select(chosen), index[chosen]
         scores, people, repaid = scores[chosen], people[chosen], repaid[chosen]
+        known = people if accepted is None else accepted[chosen]
         edges = make_edges(
             scores,
             people,
@@ -160,16 +169,22 @@ class PopulationEstimator:
                 f"{self.origin}: a score of {scores[outside[0]]:g} on {table.at(outside)} lies outside the edges "
                 f"{edges[0]:g} to {edges[-1]:g}; widen them"
             )
-        to_bins = spread_over_bins if cumulative else count_in_bins
-        people_by_bin, repaid_by_bin = (
-            np.stack([to_bins(scores[index == g], amount[index == g], edges) for g in range(len(names))])
-            for amount in (people, repaid)
-        )
-        rates, pooled = shrink(people_by_bin, repaid_by_bin, options.shrinkage)
+        rows = ScoredRows(index, scores, people, len(names), cumulative)
+        people_by_bin, known_by_bin, repaid_by_bin = (rows.count(edges, n) for n in (people, known, repaid))
+        rates, pooled = shrink(known_by_bin, repaid_by_bin, options.shrinkage)
         if not options.per_group:
             rates = np.tile(pooled, (len(names), 1))
-        self._add_notes(names, edges, people_by_bin, rates)
-        return Estimates(names, edges, people_by_bin, repaid_by_bin, rates, tuple(self.notes))
+        differences: tuple[GroupDifference, ...] = ()
+        if self._counts_are_people and len(names) > 1:
+            effects = fit_group_effects(known_by_bin, repaid_by_bin)
+            differences = group_differences(effects, names, known_by_bin, of_accepted=accepted is not None)
+        self._add_notes(
+            names, edges, people_by_bin, people_by_bin if accepted is None else known_by_bin, rates
+        )
+        self.notes += [difference.in_words for difference in differences] if options.per_group else []
+        notes = tuple(self.notes)
+        counts = (people_by_bin, known_by_bin, repaid_by_bin)
+        return Estimates(names, edges, *counts, rates, notes, differences, rows)
 
     def _groups(
         self, cells: NDArray[np.str_], people: Float[Values, "N"]
@@ -211,30 +226,48 @@ class PopulationEstimator:
         names: Sequence[str],
         edges: Float[Values, "C+1"],
         people: Float[Values, "G C"],
+        known: Float[Values, "G C"],
         rates: Float[Values, "G C"],
     ) -> None:
         """Notes about data that are valid but unusual."""
+        if known is not people:
+            self.add_note(
+                f"Past decisions accepted {known.sum():,.0f} of {people.sum():,.0f} people "
+                f"({known.sum() / people.sum():.0%}). Repayment is estimated from them alone: at equal scores, the "
+                "rejected are taken to repay as often as the accepted of their group."
+            )
         if len(names) == 1:
             self.add_note(f"There is only one group, {names[0]!r}, so there is nothing to compare.")
         lower = [name.lower() for name in names]
         for name in names:
             if lower.count(name.lower()) > 1:
                 self.add_note(f"Group {name!r} differs from another group only in upper and lower case.")
-        for name, counts, rate in zip(names, people, rates, strict=True):
+        for name, counts, rate in zip(names, known, rates, strict=True):
             if counts.sum() < self.options.fewest:
-                text = (
-                    f"Group {name!r} has {counts.sum():.0f} people, fewer than {self.options.fewest}: "
-                    "its figures are mostly noise, and its rates are mostly those of all people."
-                )
-                self.add_note(text)
-                warnings.warn(text, stacklevel=5)
+                self._warn_of_few(name, counts.sum(), of_accepted=known is not people)
             self._note_falling_rates(name, labels(edges), counts, rate)
+        unknown = np.flatnonzero((known.sum(0) == 0) & (people.sum(0) > 0))
+        if unknown.size:
+            self.add_note(
+                f"Nobody was accepted in {unknown.size} of {people.shape[1]} bins in which there are people "
+                f"({', '.join(labels(edges)[c] for c in unknown)}); their repayment rates are extrapolated from the "
+                "trend over the other scores."
+            )
         empty = int((people.sum(0) == 0).sum())
         if empty:
             self.add_note(
                 f"{empty} of {people.shape[1]} bins are empty at the start; their repayment rates follow the "
                 "trend over the scores."
             )
+
+    def _warn_of_few(self, name: str, people: float, *, of_accepted: bool) -> None:
+        whom = "people who were accepted in the past" if of_accepted else "people"
+        text = (
+            f"Group {name!r} has {people:.0f} {whom}, fewer than {self.options.fewest}: "
+            "its figures are mostly noise, and its rates are mostly those of all people."
+        )
+        self.add_note(text)
+        warnings.warn(text, stacklevel=6)
 
     def _note_falling_rates(
         self, name: str, bins: Sequence[str], people: Float[Values, "C"], rates: Float[Values, "C"]

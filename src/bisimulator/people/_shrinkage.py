@@ -1,9 +1,11 @@
 """Shrinkage of repayment rates: rates of few people are noisy, so each is shrunk towards a rate of more people.
 
-There are two levels. The rate of all people at a score is shrunk towards a logistic trend over the scores, which also
-fills scores that nobody has. Each group's rate at a score is shrunk towards the rate of all people there. The strength
-is estimated from the data (empirical Bayes): the prior of a rate is a beta distribution whose mean is the rate it is
-shrunk towards, and whose weight, in people, maximises the beta-binomial likelihood of the counts.
+The rate of all people at a score is shrunk towards a logistic trend over the scores, which also fills scores that
+nobody has. Each group's rate at a score is shrunk towards that of a model with an effect of the score and an effect of
+the group (`_group_effects.py`), so that a difference between groups at all scores is kept. The strength is estimated
+from the data (empirical Bayes), for each group by itself, because the model may suit one and not another: the prior of
+a rate is a beta distribution whose mean is the rate it is shrunk towards, and whose weight, in people, maximises the
+beta-binomial likelihood of the counts.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaln, expit
 
 from bisimulator.core import Values
+from bisimulator.people._group_effects import fit_group_effects
 
 WEIGHT_BOUNDS = (1.0, 1e6)  # of a prior, in people; at least one, so that no rate is 0 or 1 by accident
 _MIN_RATE = 1e-6
@@ -25,7 +28,10 @@ def shrink(
     """Repayment rates at each score: of each group, and of all people. `weight=None` estimates the weight."""
     all_people, all_repaid = people.sum(0), repaid.sum(0)
     pooled = shrink_towards(logistic_trend(all_people, all_repaid), all_people, all_repaid, weight)
-    return shrink_towards(np.broadcast_to(pooled, people.shape), people, repaid, weight), pooled
+    if len(people) == 1:
+        return pooled[None], pooled
+    groups = zip(fit_group_effects(people, repaid).rates, people, repaid, strict=True)
+    return np.stack([shrink_towards(*group, weight) for group in groups]), pooled
 
 
 def shrink_towards(
@@ -65,9 +71,16 @@ def logistic_trend(people: Float[Values, "C"], repaid: Float[Values, "C"]) -> Fl
         rate = expit(design @ beta)
         gradient = design.T @ (repaid - people * rate) - ridge @ beta
         hessian = (design.T * (people * rate * (1 - rate))) @ design + ridge
-        step = np.linalg.solve(hessian, gradient)
+        step = _solve(hessian, gradient)
         beta = beta + step * min(1.0, 2.0 / max(abs(step).max(), 1e-300))
         if abs(step).max() < 1e-10:
             break
     curve: Values = expit(design @ beta)
     return curve
+
+
+def _solve(hessian: Float[Values, "2 2"], gradient: Float[Values, "2"]) -> Float[Values, "2"]:
+    try:
+        return np.asarray(np.linalg.solve(hessian, gradient), np.float64)
+    except np.linalg.LinAlgError:  # so many people in one bin that the ridge is lost in rounding
+        return np.asarray(np.linalg.lstsq(hessian, gradient)[0], np.float64)

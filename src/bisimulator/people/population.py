@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 from typing_extensions import Unpack
 
 from bisimulator._html import html_table
 from bisimulator.core import Env, Values, make
 from bisimulator.errors import check_real
-from bisimulator.people._bins import labels
-from bisimulator.people._csv import Columns, Frame, Table, read_table
+from bisimulator.people._bins import ScoredRows, check_edges, labels
+from bisimulator.people._csv import Columns, Frame, read_table
 from bisimulator.people._estimation_options import OptionKeywords
 from bisimulator.people._estimator import PopulationEstimator
+from bisimulator.people._group_effects import GroupDifference
+from bisimulator.people._group_table import group_table
+from bisimulator.people._records import RecordColumns, check_gamma, group_columns, rejected_share
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,19 +39,25 @@ class Population:
     group_names: tuple[str, ...]
     edges: Float[Values, "C+1"]
     people: Float[Values, "G C"]  # counted in the data
-    repaid: Float[Values, "G C"]  # how many of them repaid
+    accepted: Float[Values, "G C"]  # how many of them were accepted in the past; all if no column says
+    repaid: Float[Values, "G C"]  # how many of the accepted repaid
     repayment: Float[Values, "G C"]  # estimated rates
     notes: tuple[str, ...]  # what to know before using it
+    differences: tuple[
+        GroupDifference, ...
+    ]  # of repayment at equal scores, from the first group; () if unknown
+    _rows: ScoredRows = dataclasses.field(repr=False)
 
     @classmethod
     def from_csv(
         cls,
         path: str | Path,
         *,
-        group: str = "group",
+        group: str | Sequence[str] = "group",
         score: str = "score",
         repaid: str | None = None,
         defaulted: str | None = None,
+        accepted: str | None = None,
         encoding: str = "utf-8",
         delimiter: str | None = None,
         **options: Unpack[OptionKeywords],
@@ -55,10 +66,12 @@ class Population:
 
         Args:
             path: the file; its first line names the columns.
-            group: the column of group names.
+            group: the column of group names, or several whose combinations are the groups.
             score: the column of scores.
             repaid: the column that says whether the loan was repaid (1 or 0, yes or no); "repaid" by default.
             defaulted: the column that says whether it was defaulted on; use it instead of `repaid`.
+            accepted: the column of past decisions (1 or 0, yes or no). Repayment is then estimated from the accepted,
+                and may be empty for the others; `with_gamma` and audits show what that leaves open.
             encoding: of the file.
             delimiter: of the file; None detects it in the header.
             **options: how scores are binned and rates are estimated:
@@ -80,29 +93,31 @@ class Population:
             >>> people = Population.from_csv("people.csv", group="race", repaid="paid", score_range=(300, 850))
             >>> env = people.make(score_up=1, score_down=2, reward_default=-4)
         """
-        columns = (group, score, _outcome_column(repaid, defaulted))
-        table = read_table(path, columns, encoding=encoding, delimiter=delimiter)
-        return cls._from_records(table, columns, defaulted is not None, options)
+        columns = RecordColumns(group, score, repaid, defaulted, accepted)
+        table = read_table(path, columns.names, encoding=encoding, delimiter=delimiter)
+        return cls(table.origin, *columns.estimate(table, **options))
 
     @classmethod
     def from_frame(
         cls,
         frame: Frame | Columns,
         *,
-        group: str = "group",
+        group: str | Sequence[str] = "group",
         score: str = "score",
         repaid: str | None = None,
         defaulted: str | None = None,
+        accepted: str | None = None,
         **options: Unpack[OptionKeywords],
     ) -> Population:
         """Read records from a data frame with one row per person.
 
         Args:
             frame: a pandas or polars frame, or a mapping from column names to columns.
-            group: the column of group names.
+            group: the column of group names, or several whose combinations are the groups.
             score: the column of scores.
             repaid: the column that says whether the loan was repaid; "repaid" by default.
             defaulted: the column that says whether it was defaulted on; use it instead of `repaid`.
+            accepted: the column of past decisions; see `from_csv`.
             **options: as in `from_csv`.
 
         Example:
@@ -110,26 +125,16 @@ class Population:
             >>> Population.from_frame(columns, bins=2)
             Population('the dict': a 50, b 50; 2 bins 600-700)
         """
-        columns = (group, score, _outcome_column(repaid, defaulted))
-        return cls._from_records(read_table(frame, columns), columns, defaulted is not None, options)
-
-    @classmethod
-    def _from_records(
-        cls, table: Table, columns: tuple[str, str, str], defaulted: bool, options: OptionKeywords
-    ) -> Population:
-        group, score, outcome = columns
-        estimator = PopulationEstimator(table.origin, **options)
-        table = estimator.complete_rows(table, [group, outcome], [score])
-        scores = estimator.scores(table, score)
-        repaid = (table.flags(outcome) != defaulted).astype(np.float64)
-        return cls(table.origin, *estimator.estimate(table, group, scores, np.ones(len(table)), repaid))
+        columns = RecordColumns(group, score, repaid, defaulted, accepted)
+        table = read_table(frame, columns.names)
+        return cls(table.origin, *columns.estimate(table, **options))
 
     @classmethod
     def from_table(
         cls,
         source: str | Path | Frame | Columns,
         *,
-        group: str = "group",
+        group: str | Sequence[str] = "group",
         score: str = "score",
         share: str | None = None,
         cumulative_share: str | None = None,
@@ -144,7 +149,7 @@ class Population:
 
         Args:
             source: the path of a CSV file, a frame, or a mapping from column names to columns.
-            group: the column of group names.
+            group: the column of group names, or several whose combinations are the groups.
             score: the column of scores.
             share: the column with the share of the group's people at the score.
             cumulative_share: the column with the share at or below the score, instead of `share`.
@@ -168,16 +173,17 @@ class Population:
         if share is None and cumulative_share is None and people is None:
             raise ValueError("name share, cumulative_share or people: how many people have each score")
         numbers = [score, rate, *(name for name in (share, cumulative_share, people) if name is not None)]
-        table = read_table(source, (group, *numbers), encoding=encoding, delimiter=delimiter)
+        by = group_columns(group)
+        table = read_table(source, (*by, *numbers), encoding=encoding, delimiter=delimiter)
         estimator = PopulationEstimator(table.origin, **options)
-        table = estimator.complete_rows(table, [group], numbers)
+        table, joined = estimator.complete_rows(table, by, numbers).join(by)
         scores = estimator.scores(table, score)
         rates = table.numbers(rate, min=0, max=1, hint="are these percentages? divide by 100")
-        counts = estimator.people_per_row(table, group, scores, share, cumulative_share, people)
+        counts = estimator.people_per_row(table, joined, scores, share, cumulative_share, people)
         repaid = counts * (rates if default_rate is None else 1 - rates)
         cumulative = cumulative_share is not None
         return cls(
-            table.origin, *estimator.estimate(table, group, scores, counts, repaid, cumulative=cumulative)
+            table.origin, *estimator.estimate(table, joined, scores, counts, repaid, cumulative=cumulative)
         )
 
     @property
@@ -191,6 +197,35 @@ class Population:
         """The distribution of each group over the bins."""
         distribution: Values = self.people / self.people.sum(1, keepdims=True)
         return distribution
+
+    @property
+    def has_rejected(self) -> bool:
+        """Whether past decisions left the repayment of some people unknown."""
+        return bool((self.accepted < self.people).any())
+
+    @property
+    def rejected_share(self) -> Float[Values, "G C"]:
+        """The share of each bin whom past decisions rejected; of all groups where a group has nobody, otherwise 1."""
+        return rejected_share(self.people, self.accepted)
+
+    def with_gamma(self, gamma: float) -> Population:
+        """The same people if the rejected repay `gamma` times less often than the accepted with equal scores.
+
+        The rate of a bin is that of its accepted and rejected people together.
+
+        Raises:
+            ValueError: if gamma is below 1, or no column says who was accepted in the past.
+
+        Example:
+            >>> people = Population.from_csv("people.csv", accepted="approved")
+            >>> env = people.with_gamma(2).make(reward_default=-4)
+        """
+        share = check_gamma(gamma, self.rejected_share if self.has_rejected else None, self.origin)
+        return dataclasses.replace(self, repayment=self.repayment * (1 - share + share / gamma))
+
+    def count(self, edges: ArrayLike) -> Float[Values, "G D"]:
+        """The people of each group in other bins, counted in the data."""
+        return self._rows.count(check_edges(edges))
 
     @property
     def bin_labels(self) -> list[str]:
@@ -249,23 +284,17 @@ class Population:
         """
         return make("lending", **self.params(**settings))
 
+    def group_table(self) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of a table of the groups."""
+        return group_table(self.group_names, self.people, self.accepted, self.repaid)
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n} {s:.0f}" for n, s in zip(self.group_names, self.people.sum(1), strict=True))
         return f"Population({self.origin!r}: {sizes}; {len(self.edges) - 1} bins {self.edges[0]:g}-{self.edges[-1]:g})"
 
     def _repr_html_(self) -> str:
         """A table of the groups and the notes, for notebooks."""
-        people, repaid = self.people.sum(1), self.repaid.sum(1)
-        rows = [
-            [name, f"{people[g]:,.0f}", f"{self.shares[g]:.1%}", f"{repaid[g] / people[g]:.1%}"]
-            for g, name in enumerate(self.group_names)
-        ]
+        head, rows = self.group_table()
         bins = f"{len(self.edges) - 1} bins from {self.edges[0]:g} to {self.edges[-1]:g}"
         title = f"Population {self.origin}, {bins}"
-        return html_table(title, ["group", "people", "share", "repaid"], rows, " ".join(self.notes))
-
-
-def _outcome_column(repaid: str | None, defaulted: str | None) -> str:
-    if repaid is not None and defaulted is not None:
-        raise ValueError(f"name repaid or defaulted, not both, got {repaid!r} and {defaulted!r}")
-    return repaid or defaulted or "repaid"
+        return html_table(title, head, rows, " ".join(self.notes))

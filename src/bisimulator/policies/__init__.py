@@ -1,6 +1,7 @@
 """Policies: fixed rules, functions, rules that are refitted, and trained networks."""
 
 from bisimulator.policies.adaptive import Adaptive
+from bisimulator.policies.allocating import Proportional, Uniform
 from bisimulator.policies.fixed import (
     Constant,
     Random,
@@ -13,10 +14,11 @@ from bisimulator.policies.fixed import (
     thresholds,
 )
 from bisimulator.policies.functions import Function, as_policy
-from bisimulator.policies.networks import MLP, Network, make_mlp
+from bisimulator.policies.networks import MLP, Gaussian, Network, make_mlp
 from bisimulator.policies.policy import DependsOn, Policy
 from bisimulator.policies.rules import NoConfig, Rule
 from bisimulator.policies.timed import Clock, clock
+from bisimulator.policies.treating import TreatAtRandom, TreatFirst
 
 __all__ = [
     "MLP",
@@ -25,13 +27,18 @@ __all__ = [
     "Constant",
     "DependsOn",
     "Function",
+    "Gaussian",
     "Network",
     "NoConfig",
     "Policy",
+    "Proportional",
     "Random",
     "Rule",
     "Table",
     "Thresholds",
+    "TreatAtRandom",
+    "TreatFirst",
+    "Uniform",
     "accept_all",
     "as_policy",
     "clock",

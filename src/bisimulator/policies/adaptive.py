@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from bisimulator.core import Act, Decisions, Env, Params, Scenario, State
+from bisimulator.core import Act, Decisions, Env, Params, Scenario, State, sum_at
 from bisimulator.errors import check_int
-from bisimulator.policies.fixed import Table
+from bisimulator.policies.fixed import Table, require_applicants
 from bisimulator.policies.policy import DependsOn, Policy
 from bisimulator.simulation.episodes import Carry
 
@@ -37,9 +37,9 @@ Fit = Callable[[Counts, Float[Array, ""], Float[Array, ""]], Float[Array, "G C"]
 class Memory(eqx.Module):
     """What a learned policy has seen: applicants, and what became of those whom it accepted."""
 
-    applied: Float[Array, "G C"]
-    accepted: Float[Array, "G C"]
-    qualified: Float[Array, "G C"]
+    applied: Int[Array, "G C"]
+    accepted: Int[Array, "G C"]
+    qualified: Int[Array, "G C"]
 
 
 class Adaptive(Policy):
@@ -56,6 +56,7 @@ class Adaptive(Policy):
     depends_on: ClassVar[DependsOn] = "episode"
 
     def rollout(self, env: Env, key: Key[Array, ""], horizon: int) -> tuple[Decisions, State]:
+        require_applicants(env)
         return episode_with_fits(env.scenario, key, self, env.params, horizon)
 
     def bind(self, env: Env) -> Act:
@@ -109,7 +110,7 @@ def episode_with_fits(
         return (place, remember(memory, decisions, scenario)), decisions
 
     start = scenario.reset(k_reset, params)
-    nothing = Memory(jnp.zeros(shape), jnp.zeros(shape), jnp.zeros(shape))
+    nothing = Memory(*[jnp.zeros(shape, jnp.int32)] * 3)
     carry = ((start, scenario.observe(start, params), jnp.array(True)), nothing)
     times = jnp.arange(rounds * every).reshape(rounds, every)
     carry, decisions = jax.lax.scan(stretch, carry, times)
@@ -124,10 +125,8 @@ def population_counts(scenario: Scenario, state: State, params: Params) -> Count
     """Everybody as they stand, with their true chances."""
     everybody = scenario.snapshot(state)
     seen = jnp.round(everybody.observed_score).astype(jnp.int32)
-    empty = jnp.zeros((params.num_groups, params.num_scores))
     chance = params.qualified_probs[everybody.group, everybody.true_score.astype(jnp.int32)]
-    people = empty.at[everybody.group, seen].add(1.0)
-    qualified = empty.at[everybody.group, seen].add(chance)
+    people, qualified = _count((everybody.group, seen), params, jnp.ones(seen.shape), chance)
     return Counts(people, jnp.where(people > 0, qualified / jnp.maximum(people, 1.0), params.qualified_probs))
 
 
@@ -137,22 +136,29 @@ def cohort_counts(scenario: Scenario, key: Key[Array, ""], params: Params) -> Co
     everybody = scenario.snapshot(scenario.reset(k_people, params))
     score = everybody.true_score.astype(jnp.int32)
     succeeded = jax.random.bernoulli(k_outcome, params.qualified_probs[everybody.group, score])
-    empty = jnp.zeros((params.num_groups, params.num_scores))
-    people = empty.at[everybody.group, score].add(1.0)
-    qualified = empty.at[everybody.group, score].add(succeeded.astype(jnp.float32))
+    weights = jnp.ones(score.shape), succeeded.astype(jnp.float32)
+    people, qualified = _count((everybody.group, score), params, *weights)
     return Counts(people, qualified / jnp.maximum(people, 1.0))
+
+
+def _count(
+    index: tuple[Int[Array, "N"], Int[Array, "N"]], params: Params, *weights: Float[Array, "N"]
+) -> list[Float[Array, "G C"]]:
+    """The sum of each of the weights at every group and score."""
+    shape = (params.num_groups, params.num_scores)
+    return [sum_at(shape, index, w).astype(jnp.float32) for w in weights]
 
 
 def seen_counts(memory: Memory) -> Counts:
     """Applicants so far; the chance is the posterior mean under a prior of one qualified person."""
-    return Counts(memory.applied, (memory.qualified + 1) / (memory.accepted + 1))
+    return Counts(memory.applied.astype(jnp.float32), (memory.qualified + 1) / (memory.accepted + 1))
 
 
 def remember(memory: Memory, decisions: Decisions, scenario: Scenario) -> Memory:
     """Outcomes of the rejected stay unknown."""
     group, scores = decisions.group, memory.applied.shape[1]
     score = jnp.round(decisions.obs[:, 0] * max(scores - 1, 1)).astype(jnp.int32)
-    seen = decisions.valid.astype(jnp.float32)
+    seen = decisions.valid.astype(jnp.int32)
     accepted = seen * scenario.accepts(decisions.action)
     return Memory(
         applied=memory.applied.at[group, score].add(seen),

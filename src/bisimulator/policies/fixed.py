@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 from numpy.typing import ArrayLike
 
-from bisimulator.core import Act, Env
+from bisimulator.core import Act, Discrete, Env
 from bisimulator.errors import check_array, check_probabilities, check_real, check_shape
 from bisimulator.policies.policy import DependsOn, Policy
 
@@ -22,7 +22,9 @@ class Constant(Policy):
     depends_on: ClassVar[DependsOn] = "score"
 
     def bind(self, env: Env) -> Act:
-        return lambda key, obs: jnp.full(obs.shape[:-1], self.action, jnp.int32)
+        space = env.action_space
+        kind = jnp.int32 if isinstance(space, Discrete) else jnp.float32
+        return lambda key, obs: jnp.full((*obs.shape[:-1], *space.shape), self.action, kind)
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
         accepted = env.scenario.accepts(jnp.int32(self.action)).astype(jnp.float32)
@@ -36,6 +38,7 @@ class Random(Policy):
     depends_on: ClassVar[DependsOn] = "score"
 
     def bind(self, env: Env) -> Act:
+        require_applicants(env)
         return lambda key, obs: jax.random.bernoulli(key, self.probability, obs.shape[:-1]).astype(jnp.int32)
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
@@ -49,6 +52,7 @@ class Thresholds(Policy):
     depends_on: ClassVar[DependsOn] = "score"
 
     def bind(self, env: Env) -> Act:
+        require_applicants(env)
         check_shape("thresholds", self.levels, (env.num_groups,), f"one per group of {env.name}")
         return lambda key, obs: self._accepts(env, obs).astype(jnp.int32)
 
@@ -68,6 +72,7 @@ class Table(Policy):
     depends_on: ClassVar[DependsOn] = "score"
 
     def bind(self, env: Env) -> Act:
+        require_applicants(env)
         expected = (env.num_groups, env.params.num_scores)
         check_shape("the policy table", self.probabilities, expected, f"groups x scores of {env.name}")
 
@@ -79,6 +84,15 @@ class Table(Policy):
 
     def accept_probability(self, env: Env, obs: Float[Array, "... D"]) -> Float[Array, "..."]:
         return self.probabilities[group_and_score(env, obs)]
+
+
+def require_applicants(env: Env) -> None:
+    """Raise a ValueError where nobody applies whom a policy could accept or reject."""
+    if not env.scenario.applicants:
+        raise ValueError(
+            f"this policy decides on applicants by group and score, and {env.name!r} has none; "
+            "pass a function of its observations, or a rule of `bisimulator list`"
+        )
 
 
 def group_and_score(env: Env, obs: Float[Array, "... D"]) -> tuple[Int[Array, "..."], Int[Array, "..."]]:

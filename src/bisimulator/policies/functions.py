@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 from numpy.typing import ArrayLike, NDArray
 
-from bisimulator.core import Act, Env
+from bisimulator.core import Act, ActionSpace, Discrete, Env
+from bisimulator.policies._captured import captured_values, draws_random_numbers
 from bisimulator.policies.fixed import table
 from bisimulator.policies.policy import Policy
 from bisimulator.policies.timed import clock
+from bisimulator.simulation import check_action_range
 
 
 class Function(Policy):
-    """Any function of observations (B, D) to actions (B,); with two arguments, (key, observations)."""
+    """Any function of observations (B, D) to actions (B, ...); with two arguments, (key, observations).
+
+    A function that draws random numbers of its own, such as NumPy's, is called anew in every step. Its evaluations
+    differ from call to call, and no exact tool takes it; (key, observations) is reproducible.
+    """
 
     function: Callable[..., ArrayLike] = eqx.field(static=True)
+    captured: str = eqx.field(static=True, default="")  # so that no program is used again with other values
 
     @property
     def takes_key(self) -> bool:
@@ -29,6 +37,27 @@ class Function(Policy):
         return sum(a.default is a.empty and a.kind is not a.VAR_KEYWORD for a in arguments) == 2
 
     def bind(self, env: Env) -> Act:
+        called, space = self._called(env), env.action_space
+        if called != "compiled":
+            return lambda key, obs: self._call(env, obs, each=called == "each time")
+
+        def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Array:
+            flat = obs.reshape(-1, obs.shape[-1])
+            actions = self.function(key, flat) if self.takes_key else self.function(flat)
+            return jnp.asarray(actions).astype(_dtype(space)).reshape(*obs.shape[:-1], *space.shape)
+
+        return act
+
+    def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"] | None:
+        """Known for a function of observations alone, unless it draws random numbers."""
+        if self.takes_key or self._called(env) == "each time":
+            return None
+        actions = self.bind(env)(jax.random.key(0), obs)
+        check_action_range(env, actions.min(), actions.max())
+        return env.scenario.accepts(actions).astype(jnp.float32)
+
+    def _called(self, env: Env) -> Literal["compiled", "for all episodes", "each time"]:
+        """Whether it can be compiled, is written with NumPy, or draws random numbers. Wrong functions raise."""
         batch = jax.ShapeDtypeStruct((2, env.observation_size), jnp.float32)
         key = jax.eval_shape(lambda: jax.random.key(0))
         try:
@@ -39,44 +68,57 @@ class Function(Policy):
                     "a policy that takes (key, observations) must be written with jax.numpy; "
                     "a plain NumPy function takes (observations)"
                 ) from error
-            _check_actions(np.asarray(self.function(np.zeros(batch.shape, np.float32))), (2,))
-            return lambda key, obs: self._call_numpy(obs)
-        _check_actions(out, (2,))
-
-        def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
-            flat = obs.reshape(-1, obs.shape[-1])
-            actions = self.function(key, flat) if self.takes_key else self.function(flat)
-            return jnp.asarray(actions).astype(jnp.int32).reshape(obs.shape[:-1])
-
-        return act
-
-    def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"] | None:
-        """Known for a function of observations alone, which cannot draw random actions."""
+            _check_actions(np.asarray(self.function(np.zeros(batch.shape, np.float32))), 2, env.action_space)
+            return "each time" if self._draws_random_numbers(env, np.asarray) else "for all episodes"
+        _check_actions(out, 2, env.action_space)
+        if not self._draws_random_numbers(env, jnp.asarray):
+            return "compiled"
         if self.takes_key:
-            return None
-        return env.scenario.accepts(self.bind(env)(jax.random.key(0), obs)).astype(jnp.float32)
+            raise TypeError(
+                "a policy that takes (key, observations) must draw with the key alone, and this one gives other "
+                "actions for equal arguments; use jax.random, or a function of observations"
+            )
+        return "each time"
 
-    def _call_numpy(self, obs: Float[Array, "... D"]) -> Int[Array, "..."]:
-        def call(obs: NDArray[np.float32]) -> NDArray[np.int32]:
+    def _draws_random_numbers(self, env: Env, as_array: Callable[..., ArrayLike]) -> bool:
+        obs = np.linspace(0, 1, 64 * env.observation_size, dtype=np.float32).reshape(64, -1)
+        with jax.ensure_compile_time_eval():
+            arguments = (jax.random.key(0), as_array(obs)) if self.takes_key else (as_array(obs),)
+            return draws_random_numbers(self.function, *arguments)
+
+    def _call(self, env: Env, obs: Float[Array, "... D"], *, each: bool) -> Array:
+        """Call it from the compiled program: for each episode by itself, or for all of them at once."""
+        space = env.action_space
+
+        def call(obs: NDArray[np.float32]) -> NDArray[np.generic]:
             obs = np.asarray(obs)
             actions = np.asarray(self.function(obs.reshape(-1, obs.shape[-1])))
-            _check_actions(actions, (obs.size // obs.shape[-1],))
-            return actions.astype(np.int32).reshape(obs.shape[:-1])
+            _check_actions(actions, obs.size // obs.shape[-1], space)
+            return actions.astype(_dtype(space)).reshape(*obs.shape[:-1], *space.shape)
 
-        shape = jax.ShapeDtypeStruct(obs.shape[:-1], jnp.int32)
-        actions: Int[Array, "..."] = jax.pure_callback(call, shape, obs, vmap_method="expand_dims")
+        shape, method = (
+            jax.ShapeDtypeStruct((*obs.shape[:-1], *space.shape), _dtype(space)),
+            "sequential" if each else "expand_dims",
+        )
+        actions: Array = jax.pure_callback(call, shape, obs, vmap_method=method)
         return actions
 
 
-def _check_actions(actions: object, expected: tuple[int, ...]) -> None:
-    """Whole numbers, one per observation; `actions` is whatever the user's function returned."""
+def _dtype(space: ActionSpace) -> type[np.int32] | type[np.float32]:
+    return np.int32 if isinstance(space, Discrete) else np.float32
+
+
+def _check_actions(actions: object, number: int, space: ActionSpace) -> None:
+    """One action per observation; `actions` is whatever the user's function returned."""
     shape, dtype = getattr(actions, "shape", None), getattr(actions, "dtype", None)
+    expected, batch = (number, *space.shape), ", ".join(["B", *map(str, space.shape)])
     if shape != expected or dtype is None:
         raise ValueError(
-            f"a policy must return one action for each observation: for shape (B, D) it must return (B,), "
-            f"got {shape} where {expected} was expected; use axis=-1, as in `observations[..., 0] >= 0.5`"
+            f"a policy must return one action for each observation: for shape (B, D) it must return "
+            f"({batch}{',' * (not space.shape)}), got {shape} where {expected} was expected; "
+            "use axis=-1, as in `observations[..., 0] >= 0.5`"
         )
-    if np.dtype(dtype).kind not in "bui":
+    if np.dtype(dtype).kind not in ("bui" if isinstance(space, Discrete) else "buif"):
         raise TypeError(
             f"a policy must return actions, whole numbers or True and False, got {dtype}; "
             "compare probabilities with a random number, or pass policies.table(probabilities)"
@@ -91,7 +133,7 @@ def as_policy(policy: Policy | Callable[..., ArrayLike] | ArrayLike) -> Policy:
     if isinstance(policy, Policy):
         return policy
     if callable(policy):
-        return Function(policy)
+        return Function(policy, captured_values(policy))
     if isinstance(policy, np.ndarray | jax.Array | list | tuple):
         return clock(policy) if np.ndim(policy) == 3 else table(policy)
     raise TypeError(

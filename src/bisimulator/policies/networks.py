@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -24,30 +25,50 @@ class MLP(eqx.Module):
     biases: list[Float[Array, "O"]]
     input_scale: float = eqx.field(static=True, default=1.0)
     coded: int = eqx.field(static=True, default=0)  # entries 1..coded are a group one-hot, taken by its code
+    unseen: int = eqx.field(
+        static=True, default=0
+    )  # entries 1..unseen are a group one-hot, at which it does not look
 
     @property
     def inputs(self) -> int:
-        return self.weights[0].shape[0] + self.coded
+        return self.weights[0].shape[0] + self.coded + self.unseen
 
     def __call__(self, x: Float[Array, "... I"]) -> Float[Array, "... O"]:
-        x = self._first(x)
+        # the batch is the last axis inside: training with it is twice as fast as with the batch in front
+        out = self._first(x.reshape(-1, x.shape[-1]))
         for w, b in zip(self.weights[1:], self.biases[1:], strict=True):
-            x = _affine(jnp.tanh(x), w, b)
-        return x
+            out = w.T @ jnp.tanh(out) + b[:, None]
+        return out.T.reshape(*x.shape[:-1], -1)
 
-    def _first(self, x: Float[Array, "... I"]) -> Float[Array, "... O"]:
+    def _first(self, x: Float[Array, "B I"]) -> Float[Array, "O B"]:
         w, b, scale = self.weights[0], self.biases[0], self.input_scale
+        if self.unseen:
+            x = jnp.concatenate([x[:, :1], x[:, 1 + self.unseen :]], -1)
         if not self.coded:
             return _affine(x * scale, w, b)
         score, group, other = jnp.split(x, [1, 1 + self.coded], axis=-1)
         number = (group @ jnp.arange(self.coded, dtype=x.dtype)).astype(jnp.int32)  # faster than argmax
         code = jnp.asarray(_codes(self.coded, w.shape[1])).at[number].get(mode="clip")
-        return _affine(jnp.concatenate([score, other], -1) * scale, w, b) + code * scale
+        return _affine(jnp.concatenate([score, other], -1) * scale, w, b) + code.T * scale
 
 
-def _affine(x: Float[Array, "... I"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "... O"]:
-    out = x @ w
-    return out + jnp.broadcast_to(b, out.shape)
+@jax.custom_vjp
+def _affine(x: Float[Array, "B I"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "O B"]:
+    return w.T @ x.T + b[:, None]
+
+
+def _affine_forward(x: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
+    return _affine(x, w, b), (x, w)
+
+
+def _affine_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) -> tuple[Array, Array, Array]:
+    """The gradients of weights and biases in one product, and in the order in which it is fastest."""
+    x, w = inputs
+    both = slope @ jnp.concatenate([x, jnp.ones((x.shape[0], 1))], -1)
+    return (w @ slope).T, both[:, :-1].T, both[:, -1]
+
+
+_affine.defvjp(_affine_forward, _affine_backward)
 
 
 @cache  # a network is traced, or called, more than once
@@ -69,29 +90,71 @@ def make_mlp(
     input_scale: float = 1.0,
     *,
     groups: int = 0,
+    group_blind: bool = False,
 ) -> MLP:
     """Orthogonal initialisation, gain sqrt(2) inside and `output_scale` at the end, biases 0 (as CleanRL).
 
-    `groups`: how many entries after the first are the group one-hot, as in every observation of ours.
+    `groups`: how many entries after the first are the group one-hot, as in every observation of ours; a `group_blind`
+    network does not look at them.
     """
-    coded = groups if groups > _MOST_WEIGHED and hidden else 0
-    sizes = (inputs - coded, *hidden, outputs)
+    unseen = groups if group_blind else 0
+    coded = groups if groups > _MOST_WEIGHED and hidden and not group_blind else 0
+    sizes = (inputs - coded - unseen, *hidden, outputs)
     scales = [2**0.5] * len(hidden) + [output_scale]
     keys = jax.random.split(key, len(scales))
     weights = [
         jax.nn.initializers.orthogonal(scale)(k, (i, o), jnp.float32)
         for k, scale, i, o in zip(keys, scales, sizes[:-1], sizes[1:], strict=True)
     ]
-    return MLP(weights, [jnp.zeros(o) for o in sizes[1:]], input_scale, coded)
+    return MLP(weights, [jnp.zeros(o) for o in sizes[1:]], input_scale, coded, unseen)
+
+
+class Gaussian(eqx.Module):
+    """Independent normal distributions; their standard deviations do not depend on the observation (as CleanRL)."""
+
+    mean: MLP
+    log_sd: Float[Array, "A"]
+
+    def __call__(self, obs: Float[Array, "... D"]) -> Float[Array, "... A"]:
+        return self.mean(obs)
+
+    def sample(self, key: Key[Array, ""], obs: Float[Array, "... D"]) -> Float[Array, "... A"]:
+        """Actions, which may lie outside of the environment's bounds; steps clip them."""
+        mean = self.mean(obs)
+        return mean + self._broadcast(jnp.exp(self.log_sd), mean) * jax.random.normal(key, mean.shape)
+
+    def log_prob(self, obs: Float[Array, "*B D"], action: Float[Array, "*B A"]) -> Float[Array, "*B"]:
+        mean = self.mean(obs)
+        log_sd = self._broadcast(self.log_sd, mean)
+        z = (action - mean) / jnp.exp(log_sd)
+        return -(z**2 / 2 + log_sd + math.log(2 * math.pi) / 2).sum(-1)
+
+    def entropy(self) -> Float[Array, ""]:
+        return (self.log_sd + math.log(2 * math.pi * math.e) / 2).sum()
+
+    def _broadcast(self, value: Float[Array, "A"], like: Float[Array, "*B A"]) -> Float[Array, "*B A"]:
+        return jnp.broadcast_to(value, like.shape)
 
 
 class Network(Policy):
-    """A trained network from observations to one output per action: the largest one, or sampled by softmax."""
+    """A trained network from observations to one output per action: the largest one, or sampled by softmax.
+
+    Of actions that are real numbers it has the mean of each: taken as it is, or as the mean of a normal distribution.
+    """
 
     network: Callable[[Float[Array, "*B D"]], Float[Array, "*B A"]]
     greedy: bool = eqx.field(static=True, default=True)
 
     def bind(self, env: Env) -> Act:
+        network = self.network
+        if isinstance(network, Gaussian):
+            low, high = env.action_space.bounds
+
+            def act_in_bounds(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Float[Array, "... A"]:
+                return jnp.clip(network(obs) if self.greedy else network.sample(key, obs), low, high)
+
+            return act_in_bounds
+
         def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
             outputs = self.network(obs)
             return outputs.argmax(-1) if self.greedy else jax.random.categorical(key, outputs)
@@ -99,8 +162,16 @@ class Network(Policy):
         return act
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
-        outputs = self.network(obs)
-        if self.greedy:
-            return env.scenario.accepts(outputs.argmax(-1)).astype(jnp.float32)
-        accepting = env.scenario.accepts(jnp.arange(outputs.shape[-1])).astype(jnp.float32)
-        return jax.nn.softmax(outputs) @ accepting
+        accepting = env.scenario.accepts(jnp.arange(env.num_actions)).astype(jnp.float32)
+        return _accept_probability(self.network, self.greedy, accepting, obs)
+
+
+@eqx.filter_jit  # compiled once for the networks of all seeds
+def _accept_probability(
+    network: Callable[[Float[Array, "*B D"]], Float[Array, "*B A"]],
+    greedy: bool,
+    accepting: Float[Array, "A"],
+    obs: Float[Array, "*B D"],
+) -> Float[Array, "*B"]:
+    outputs = network(obs)
+    return accepting[outputs.argmax(-1)] if greedy else jax.nn.softmax(outputs) @ accepting

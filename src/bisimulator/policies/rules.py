@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from bisimulator import registry
-from bisimulator.core import Env
+from bisimulator.core import Env, Scenario
 from bisimulator.policies.fixed import accept_all, reject_all, thresholds
 from bisimulator.policies.policy import Policy
 
@@ -38,6 +38,7 @@ class Rule(Generic[C]):
     build: Callable[[C, Env], Policy]
     published: str = ""  # its name in the paper's tables
     config: C = NO_CONFIG  # the default configuration
+    applies: Callable[[Scenario], bool] = lambda scenario: scenario.applicants
 
 
 def _profitable_threshold(env: Env) -> Policy:
@@ -62,4 +63,18 @@ def rule_policy(name: str, env: Env, config: object = None) -> Policy:
     if not isinstance(rule, Rule):
         rules = [n for n in registry.names("method") if isinstance(registry.lookup("method", n), Rule)]
         raise ValueError(f"{name!r} has to be trained first; the rules are {', '.join(rules)}")
+    check_applies(name, env.name, env.scenario)
     return rule.build(rule.config if config is None else config, env)
+
+
+def methods_for(scenario: Scenario) -> list[str]:
+    """The methods that apply to a scenario."""
+    return [name for name in registry.names("method") if registry.lookup("method", name).applies(scenario)]
+
+
+def check_applies(method: str, env: str, scenario: Scenario) -> None:
+    """Raise a ValueError if a method does not apply to an environment."""
+    if not registry.lookup("method", method).applies(scenario):
+        raise ValueError(
+            f"{method!r} does not apply to {env!r}; methods that do: {', '.join(methods_for(scenario))}"
+        )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bisimulator.core import Act, Decisions, Env, Params, Scenario, State, Step
 from bisimulator.errors import check_probabilities, check_shape
-from bisimulator.policies.fixed import group_and_score
+from bisimulator.policies.fixed import group_and_score, require_applicants
 from bisimulator.policies.policy import DependsOn, Policy
 from bisimulator.simulation import episode_by_steps
 
@@ -35,6 +35,7 @@ class Clock(Policy):
 
     def rollout(self, env: Env, key: Key[Array, ""], horizon: int) -> tuple[Decisions, State]:
         """Step by step: parallel episodes have no clock."""
+        require_applicants(env)
         expected = (horizon, env.num_groups, env.params.num_scores)
         check_shape("the policy", self.probabilities, expected, f"steps x groups x scores of {env.name}")
         return episode_by_steps(with_clock(env.scenario), key, self.bind(env), env.params, horizon)

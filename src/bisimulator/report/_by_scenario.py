@@ -75,6 +75,14 @@ class ScenarioResults:
     def columns(self) -> list[str]:
         return table_columns(self.name, list(self.entries[0].result.columns))
 
+    @property
+    def gap_column(self) -> str:
+        """The gap by which methods are compared first."""
+        return f"{self.env.scenario.main_rate}_gap"
+
+    def main_gap(self, entry: JobEntry) -> float:
+        return entry.result.summary[self.gap_column][0]
+
     @cached_property
     def missing(self) -> list[str]:
         """Methods of the paper's table that have no result here."""

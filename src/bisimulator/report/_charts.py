@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsFloat, TypeAlias
 
+from bisimulator.jobs.references import ACCEPT_ALL, Reference
 from bisimulator.report._by_scenario import JobEntry, ScenarioResults
-from bisimulator.report._table_columns import bounds, title
+from bisimulator.report._styles import style
+from bisimulator.report._table_columns import bounds, heading, title
 from bisimulator.report.figures._canvas import labelled_groups
 from bisimulator.report.figures.approvals_over_time import cumulative, shown_groups
 from bisimulator.report.figures.initial_scores import shares
@@ -37,7 +39,7 @@ def line_chart(label: str, x_title: str, series: Sequence[Json], **other: object
     return {"kind": "line", "label": label, "xTitle": x_title, "series": series, **other}
 
 
-def tradeoff(scenario: ScenarioResults) -> Chart:
+def tradeoff(scenario: ScenarioResults, reference: Reference) -> Chart:
     """One option per measure of unfairness."""
     options = [
         {
@@ -45,18 +47,31 @@ def tradeoff(scenario: ScenarioResults) -> Chart:
             "xTitle": f"{title(column)} (left is fairer)",
             "yTitle": title(RETURN),
             "xBounds": bounds(column),
-            "series": [_point(entry, column, entry.result.summary) for entry in scenario.entries],
-            "paper": [_point(e, column, e.paper) for e in scenario.entries if column in e.paper],
+            "series": [_point(entry.key, column, entry.result.summary) for entry in scenario.entries],
+            "paper": [_point(e.key, column, e.paper) for e in scenario.entries if column in e.paper],
+            **_references(reference, column),
         }
         for column in gaps(scenario)
     ]
     return {"kind": "scatter", "options": options}
 
 
-def _point(entry: JobEntry, column: str, values: Mapping[str, tuple[float, float]]) -> Json:
+def _references(reference: Reference, column: str) -> Json:
+    """Accept-all, if it is not one of the methods, and the frontier."""
+    known: dict[str, object] = {}
+    if column in reference.accept_all:
+        point = _point(None, column, reference.accept_all)
+        look = {"label": ACCEPT_ALL, "colour": "var(--accept-all)", "marker": style(ACCEPT_ALL).marker}
+        known["references"] = [point | look]
+    if column in reference.frontiers:
+        known["frontier"] = [plain_list(values) for values in reference.frontiers[column]]
+    return known
+
+
+def _point(method: str | None, column: str, values: Mapping[str, tuple[float, float]]) -> dict[str, object]:
     (x, x_half), (y, y_half) = values[column], values[RETURN]
     return {
-        "method": entry.key,
+        "method": method,
         "x": plain(x),
         "xHalf": plain(x_half),
         "y": plain(y),
@@ -120,20 +135,23 @@ def approvals(scenario: ScenarioResults) -> list[tuple[str, Chart]]:
 
 
 def recalls(scenario: ScenarioResults) -> Chart:
-    """Recall of each group."""
+    """The main rate of each group."""
+    rate = scenario.env.scenario.main_rate
     groups = list(range(1, scenario.env.num_groups + 1))
     series = []
     for entry in scenario.entries:
-        pairs = [entry.result.summary[f"recall_g{g}"] for g in groups]
+        pairs = [entry.result.summary[f"{rate}_g{g}"] for g in groups]
         mean, half = zip(*pairs, strict=True)
         series.append({"method": entry.key, "x": groups, "y": plain_list(mean), "half": plain_list(half)})
-    label = f"Recall of each group in {scenario.name}, one line per method"
+    label = f"{heading(f'{rate}_g1').partition(',')[0]} of each group in {scenario.name}, one line per method"
     ticks = {"places": labelled_groups(len(groups)), "digits": 0}
-    return line_chart(label, "group", series, xTicks=ticks, yBounds=bounds("recall_g1"), fromZero=True)
+    return line_chart(label, "group", series, xTicks=ticks, yBounds=bounds(f"{rate}_g1"), fromZero=True)
 
 
-def initial(scenario: ScenarioResults) -> Chart:
-    """Scores at the start."""
+def initial(scenario: ScenarioResults) -> Chart | None:
+    """Scores at the start; none where nobody has a score."""
+    if not scenario.env.scenario.applicants:
+        return None
     table = shares(scenario)
     scores = list(range(table.shape[1]))
     series = [

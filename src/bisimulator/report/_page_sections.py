@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TypeAlias
 
+from bisimulator.jobs.references import Reference
 from bisimulator.report import _charts as charts
 from bisimulator.report import statistics, tables
 from bisimulator.report._by_scenario import JobEntry, ScenarioResults
 from bisimulator.report._table_columns import DIGITS, heading, printed, short_title
 from bisimulator.report.figures._canvas import labelled_groups
 from bisimulator.report.figures.recall_by_group import MANY
+from bisimulator.report.figures.tradeoff import gaps, notes
 from bisimulator.report.sentences import scenario_sentences
 from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, compare_scenario
 
@@ -20,7 +21,7 @@ ChartList: TypeAlias = list[charts.Chart]  # all charts of the page; a figure re
 Fields: TypeAlias = dict[str, object]  # for the template
 
 
-def section(scenario: ScenarioResults, identity: str, collected: ChartList) -> Fields:
+def section(scenario: ScenarioResults, identity: str, collected: ChartList, reference: Reference) -> Fields:
     """Everything that the template needs; charts are appended to `collected`."""
     grid = tables.paper_grid(scenario)
     compared = {(c.method, c.metric): c for c in compare_scenario(scenario)}
@@ -56,18 +57,17 @@ def section(scenario: ScenarioResults, identity: str, collected: ChartList) -> F
         "caption": tables.caption(scenario),
         "has_paper": bool(compared),
         "missing": tables.missing_note(scenario),
-        "tradeoff": _add(collected, charts.tradeoff(scenario)),
+        "tradeoff": _add(collected, charts.tradeoff(scenario, reference)),
+        "tradeoff_notes": notes(gaps(scenario), reference),
         "figures": _figures(scenario, collected),
         "tables": [table for table in (_statistics_table(scenario), _omega_table(scenario)) if table],
     }
 
 
 def _configuration(entry: JobEntry) -> dict[str, str]:
-    """The job's name, its time and everything that decides its numbers."""
+    """The job's name and everything that decides its numbers; no time, so that equal results give equal pages."""
     spec = entry.result.spec
-    seconds = entry.result.seconds
-    time = "" if math.isnan(seconds) else f", {seconds:,.0f} s"
-    return {"job": spec.name + time, "config": json.dumps(spec.to_dict(), indent=2, ensure_ascii=False)}
+    return {"job": spec.name, "config": json.dumps(spec.to_dict(), indent=2, ensure_ascii=False)}
 
 
 def _add(collected: ChartList, chart: charts.Chart) -> int:
@@ -99,7 +99,12 @@ def _figures(scenario: ScenarioResults, collected: ChartList) -> list[Fields]:
         (
             "Each group",
             "",
-            [("Recall", charts.recalls(scenario) if scenario.env.num_groups >= MANY else None)],
+            [
+                (
+                    heading(f"{scenario.env.scenario.main_rate}_g1").partition(",")[0],
+                    charts.recalls(scenario) if scenario.env.num_groups >= MANY else None,
+                )
+            ],
         ),
         ("Scores at the start", "", [("Share of the group at each score", charts.initial(scenario))]),
     ]

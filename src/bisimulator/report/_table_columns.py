@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from bisimulator import published, registry
 from bisimulator.core import Direction
-from bisimulator.jobs.spec import Spec
+from bisimulator.evaluation import headlines
+from bisimulator.jobs.spec import Spec, default_view
 from bisimulator.metrics import column
-from bisimulator.report.text import HEADLINES
 
 CLOSE_TO_BEST = 0.05  # the paper highlights values within 5% of the best
 DIGITS = 2  # as many as the paper prints
@@ -28,7 +28,7 @@ def table_columns(scenario: str, known: Sequence[str]) -> list[str]:
     named = group_recalls(paper)
     if paper and (not named or named == group_recalls(known)):
         return paper
-    return [metric for metric in HEADLINES if metric in known]
+    return headlines(known)
 
 
 def group_recalls(columns: Iterable[str]) -> list[str]:
@@ -48,8 +48,9 @@ def published_row(spec: Spec) -> dict[str, published.Published]:
 
 
 def paper_row(spec: Spec) -> dict[str, published.Published]:
-    """A job's row in the paper; nothing if the settings are not the paper's, which trains on the queue."""
-    return {} if spec.settings or spec.view != "queue" else published_row(spec)
+    """A job's row in the paper; nothing with other settings, or in a view that is neither its nor the default."""
+    views = ("queue", default_view(spec.scenario, spec.method))
+    return {} if spec.settings or spec.view not in views else published_row(spec)
 
 
 def title(name: str) -> str:

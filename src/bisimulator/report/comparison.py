@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bisimulator import files
+from bisimulator import files, registry
 from bisimulator.jobs.labels import labels
 from bisimulator.jobs.store import EPISODE_COLUMNS, SUMMARY_COLUMNS, Result, episode_rows, summary_rows
 from bisimulator.report import _table_columns as table_columns
@@ -119,18 +119,16 @@ def _notes(name: str, result: Result) -> list[str]:
 
 
 def in_one_sentence(results: Sequence[Result]) -> str:
-    """The smallest recall gap against the largest, and what it costs, each with its interval and significance."""
+    """The smallest gap against the largest, and what it costs, each with its interval and significance."""
+    gap = f"{registry.lookup('environment', results[0].spec.scenario).main_rate}_gap"
     names = labels([result.spec for result in results])
-    known = [(r, name) for r, name in zip(results, names, strict=True) if not np.isnan(_recall_gap(r))]
+    title = table_columns.title(gap)
+    known = [(r, name) for r, name in zip(results, names, strict=True) if not np.isnan(r.summary[gap][0])]
     if len(known) < 2:
-        return "Fewer than two methods have a recall gap, so there is nothing to compare."
-    largest, smallest = (choose(known, key=lambda pair: _recall_gap(pair[0])) for choose in (max, min))
+        return f"Fewer than two methods have a {title}, so there is nothing to compare."
+    largest, smallest = (choose(known, key=lambda pair: pair[0].summary[gap][0]) for choose in (max, min))
     (base, base_name), (result, name) = largest, smallest
-    if _recall_gap(result) == _recall_gap(base):
-        return f"The recall gap is {number(*base.summary['recall_gap'])} with all methods."
-    columns = ("recall_gap", "average_return")
+    if result.summary[gap][0] == base.summary[gap][0]:
+        return f"The {title} is {number(*base.summary[gap])} with all methods."
+    columns = (gap, "average_return")
     return f"{name} instead of {base_name}: {differences_in_words(result, base, columns, number)}."
-
-
-def _recall_gap(result: Result) -> float:
-    return result.summary["recall_gap"][0]

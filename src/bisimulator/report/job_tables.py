@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.prompt import Confirm
 from rich.table import Table
 
-from bisimulator.errors import did_you_mean
+from bisimulator.errors import TOO_LARGE, did_you_mean
 from bisimulator.jobs.inventory import Job, clean, inventory, leftovers
 from bisimulator.jobs.labels import changes_in_words
 from bisimulator.jobs.spec import spec_from_dict
@@ -31,18 +32,54 @@ def list_runs(out: Path, console: Console) -> None:
     for job in jobs:
         known = job.config
         table.add_row(
-            job.name,
+            escape(job.name),
             escape(_options(job)),
             _state(job),
-            str(len(known["seeds"])) if known else "-",
-            f"{known['steps']:,}" if known else "-",
+            _known(known, "seeds", list, lambda seeds: str(len(seeds))),
+            _known(known, "steps", int, "{:,}".format),
             "-" if job.seconds is None else clock(job.seconds),
             _size(job.bytes),
-            known.get("package", "-"),
+            escape(_known(known, "package", str, str)),
         )
     counts = Counter(job.state for job in jobs)
     console.print(table, "")
+    for job in jobs:
+        if job.state in ("damaged", "unreadable"):
+            _print_damage(job, console)
     console.print(", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no jobs yet")
+
+
+def _known(config: Mapping[str, Any], key: str, kind: type, write: Callable[[Any], str]) -> str:
+    """An entry of a stored configuration, which may be of any version or none."""
+    value = config.get(key)
+    return write(value) if isinstance(value, kind) else "-"
+
+
+def _print_damage(job: Job, console: Console) -> None:
+    console.print(
+        f"{job.folder}: {'; '.join(job.damaged)}. The command that made the job computes it again.",
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+    )
+
+
+def verify_runs(out: Path, console: Console) -> None:
+    """Compare every file of every finished job with its seal, and raise if one differs.
+
+    Raises:
+        ValueError: if a job is not as it was sealed.
+    """
+    jobs = _jobs(out)
+    wrong = [job for job in jobs if job.state in ("damaged", "unreadable")]
+    for job in wrong:
+        _print_damage(job, console)
+    if wrong:
+        raise ValueError(f"{len(wrong)} of {len(jobs)} jobs in {out} are not as they were written; see above")
+    sealed = sum(job.state == "done" for job in jobs)
+    console.print(
+        f"{sealed} finished jobs in {out}: every file is as it was written", soft_wrap=True, markup=False
+    )
 
 
 def print_certifiable(out: Path, console: Console) -> None:
@@ -65,7 +102,7 @@ def _options(job: Job) -> str:
     """What differs from the defaults, in words; nothing for a job of another version."""
     try:
         return changes_in_words(spec_from_dict(job.config))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError, *TOO_LARGE):
         return ""
 
 
@@ -76,11 +113,7 @@ def show_run(out: Path, name: str, console: Console) -> None:
         f"{job.folder}: {_state(job)}, {_size(job.bytes)}", soft_wrap=True, highlight=False, markup=False
     )
     if job.damaged:
-        console.print(
-            f"Damaged: {', '.join(job.damaged)}; the same command computes the job again",
-            soft_wrap=True,
-            highlight=False,
-        )
+        _print_damage(job, console)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for key, value in _flat(job.config).items():
         table.add_row(key, escape(str(value)))
@@ -106,14 +139,14 @@ def clean_runs(out: Path, console: Console, *, yes: bool, finished_too: bool) ->
     removable = [(job, paths) for job in jobs if (paths := leftovers(job, finished_too))]
     for job, paths in removable:
         names = ", ".join(path.name for path in paths)
-        console.print(f"{job.name} ({_state(job)}): {names}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"{job.folder} ({_state(job)}): {names}", soft_wrap=True, highlight=False, markup=False)
     if not removable:
         console.print("Nothing to remove.")
         return
     if not yes and not (console.is_terminal and Confirm.ask("Remove these files?", console=console)):
         console.print("Nothing was removed; add --yes to remove them.")
         return
-    removed = [clean(job, finished_too) for job, _ in removable]
+    removed = [clean(job, out, finished_too) for job, _ in removable]
     files, size = (sum(column) for column in zip(*removed, strict=True))
     console.print(f"Removed {files} files, {_size(size)}.", highlight=False)
 

@@ -21,23 +21,20 @@ def print_population(population: Population, settings: Mapping[str, object], con
     console.print(bin_table(population), "")
     for note in population.notes:
         console.print(f"Note: {note}", soft_wrap=True, markup=False)
+    moves = "A repaid loan and a default move the score by a table"
+    if chain.shifts is not None:
+        up, down = chain.shifts
+        moves = f"A repaid loan raises the score by {up} bin(s), a default lowers it by {down}"
     console.print(
-        f"A repaid loan raises the score by {chain.score_up} bin(s), a default lowers it by "
-        f"{chain.score_down}; they are worth {chain.reward_repaid:g} and {chain.reward_default:g}.",
-        soft_wrap=True,
+        f"{moves}; they are worth {chain.reward_repaid:g} and {chain.reward_default:g}.", soft_wrap=True
     )
 
 
 def group_table(population: Population) -> Table:
-    table = plain_table(f"{escape(population.origin)}: groups", ["group"], ["people", "share", "repaid"])
-    for g, name in enumerate(population.group_names):
-        people, repaid = population.people[g].sum(), population.repaid[g].sum()
-        table.add_row(
-            escape(name),
-            f"{people:,.0f}",
-            f"{100 * population.shares[g]:.1f}%",
-            f"{100 * repaid / people:.1f}%",
-        )
+    head, rows = population.group_table()
+    table = plain_table(f"{escape(population.origin)}: groups", head[:1], head[1:])
+    for name, *cells in rows:
+        table.add_row(escape(name), *cells)
     return table
 
 

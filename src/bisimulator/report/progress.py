@@ -15,7 +15,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from bisimulator import registry
 from bisimulator.jobs.executors import Event, Listener
+from bisimulator.jobs.spec import Spec
 from bisimulator.report._job_states import JobState, JobStates, result_cells
 from bisimulator.report.text import clock
 from bisimulator.solvers.trainer import Progress
@@ -60,7 +62,8 @@ def live_table(states: JobStates) -> Group:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("scenario", "method"):
         table.add_column(title, overflow="fold")
-    for title in ("seeds", "", "done", "steps/s", "remaining", "return", "recall"):
+    rates = " or ".join(dict.fromkeys(rate_title(job.spec) for job in states.jobs))
+    for title in ("seeds", "", "done", "steps/s", "remaining", "return", rates):
         table.add_column(title, justify="right", no_wrap=True)
     waiting = [job for job in states.jobs if job.state == "waiting"]
     active = [job for job in states.jobs if job.state in ("running", "elsewhere")]
@@ -101,6 +104,12 @@ def _cells(states: JobStates, job: JobState) -> list[RenderableType]:
     ]
 
 
+def rate_title(spec: Spec) -> str:
+    """What a group's rate is called that a training of this job reports."""
+    name: str = registry.lookup("environment", spec.scenario).main_rate
+    return name.replace("_", " ")
+
+
 def recalls(p: Progress) -> str:
     shown = p.recall if len(p.recall) <= _SHOWN_RECALLS else (min(p.recall), max(p.recall))
     return " / ".join(f"{r:.2f}" for r in shown)
@@ -133,7 +142,8 @@ def _lines(states: JobStates, console: Console) -> Listener:
             p = event.progress
             line = (
                 f"{job.title}: {job.share:.0%}, {clock(states.remaining(job))} remaining, {p.steps:,} steps, "
-                f"{p.steps_per_second:,.0f} steps/s, return {p.episode_return:.0f}, recall {recalls(p)}; "
+                f"{p.steps_per_second:,.0f} steps/s, return {p.episode_return:.0f}, "
+                f"{rate_title(job.spec)} {recalls(p)}; "
                 f"all: {states.share:.0%}, {clock(states.all_remaining)} remaining"
             )
         if line:

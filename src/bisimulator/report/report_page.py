@@ -8,14 +8,15 @@ import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
+from bisimulator.jobs.references import ACCEPT_ALL, Reference
 from bisimulator.jobs.store import Result
 from bisimulator.report import _charts as charts
 from bisimulator.report._by_scenario import ScenarioResults, by_scenario
 from bisimulator.report._page_sections import ChartList, Fields, section
-from bisimulator.report._styles import group_colours
+from bisimulator.report._styles import group_colours, style
 from bisimulator.report.sentences import join_names, paper_sentence
 from bisimulator.report.summary import counts_by_scenario
 from bisimulator.report.verdicts import VerdictCounts
@@ -38,15 +39,19 @@ _EXPLANATIONS = (
 )
 
 
-def render_report(results: Sequence[Result]) -> str:
-    """The page for any finished jobs, as HTML."""
+def render_report(results: Sequence[Result], references: Mapping[str, Reference] | None = None) -> str:
+    """The page for any finished jobs, as HTML; `references` as for `write_report`."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
     scenarios = by_scenario(results)
     collected: ChartList = []
-    sections = [section(scenario, f"scenario-{i}", collected) for i, scenario in enumerate(scenarios)]
-    style = _template("report.css") + _colours(scenarios)
+    known = references or {}
+    sections = [
+        section(scenario, f"scenario-{i}", collected, known.get(scenario.name, Reference()))
+        for i, scenario in enumerate(scenarios)
+    ]
+    css = _template("report.css") + _colours(scenarios)
     script = f'"use strict";\n(() => {{\n{"".join(map(_template, SCRIPTS))}}})();\n'
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     return environment.from_string(_template("report.html.j2")).render(
@@ -58,9 +63,9 @@ def render_report(results: Sequence[Result]) -> str:
         explanations=_EXPLANATIONS,
         made_with=made_with(),
         data=Markup(script_json({"looks": charts.looks(scenarios), "charts": collected})),
-        style=Markup(style),
+        style=Markup(css),
         script=Markup(script),
-        style_hash=_hash(style),
+        style_hash=_hash(css),
         script_hash=_hash(script),
     )
 
@@ -94,6 +99,8 @@ def _colours(scenarios: Sequence[ScenarioResults]) -> str:
     numbers = {scenario.env.num_groups for scenario in scenarios}
     light = {f"--m{i}": entry.style.colour for i, entry in enumerate(entries.values())}
     dark = {f"--m{i}": entry.style.on_dark for i, entry in enumerate(entries.values())}
+    accepting = style(ACCEPT_ALL)
+    light["--accept-all"], dark["--accept-all"] = accepting.colour, accepting.on_dark
     for number in sorted(numbers):
         for g in range(number):
             light[f"--g{number}-{g}"] = group_colours(number)[g]

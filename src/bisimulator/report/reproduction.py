@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bisimulator.jobs.store import Result
+from bisimulator.report.sentences import width_sentence
 from bisimulator.report.text import clock
 from bisimulator.report.verdicts import compare_with_paper, count_verdicts
 
@@ -15,5 +16,5 @@ def reproduction_sentence(results: Sequence[Result], seconds: float) -> str:
     return (
         f"{len(results)} jobs, {clock(seconds)} of training and evaluation. Of the paper's {counts.total} numbers "
         f"{counts.matched} are matched (the 95% intervals overlap), {counts.beaten} beaten, {counts.missed} missed and "
-        f"{counts.not_run} not run."
+        f"{counts.not_run} not run. {width_sentence(counts)}"
     )

@@ -9,14 +9,25 @@ from rich.markup import escape
 from rich.table import Table
 
 from bisimulator import published
+from bisimulator.evaluation import headlines
 from bisimulator.metrics import column
-from bisimulator.report.text import HEADLINES, Summary, number, plain_table
+from bisimulator.report.text import Summary, number, plain_table
 
-PER_GROUP = ("approval_rate", "recall", "precision", "approvals", "return", "social_burden")
+PER_GROUP = (
+    "approval_rate",
+    "recall",
+    "precision",
+    "approvals",
+    "return",
+    "social_burden",
+)
+PER_GROUP_AT_ONCE = ("benefit_rate", "return", "sick_days", "incidents_seen", "incidents_missed")
 
 
 def per_group_table(summaries: Mapping[str, Summary], groups: Sequence[str]) -> Table:
-    known = [metric for metric in PER_GROUP if f"{metric}_g1" in next(iter(summaries.values()))]
+    first = next(iter(summaries.values()))
+    wanted = PER_GROUP if "recall_g1" in first else PER_GROUP_AT_ONCE
+    known = [metric for metric in wanted if f"{metric}_g1" in first]
     titles = [column(f"{metric}_g1").title.partition(",")[0] for metric in known]
     table = plain_table("Each group", ["policy"], ["group", *titles])
     for name, summary in summaries.items():
@@ -32,7 +43,7 @@ def comparison_table(scenario: str, summaries: Mapping[str, Summary], rows: Sequ
     theirs = {method: published.row(scenario, method) for method in rows}
     ours = next(iter(summaries.values()))
     columns = list(dict.fromkeys(metric for row in theirs.values() for metric in row))
-    columns = columns or [metric for metric in HEADLINES if metric in ours]
+    columns = columns or headlines(ours)
     titles = [column(metric).head for metric in columns]
     table = plain_table("Compared with the paper, ± half width of the 95% interval", ["", "method"], titles)
     for where, group in (("here", summaries), ("paper", theirs)):
@@ -45,7 +56,8 @@ def comparison_table(scenario: str, summaries: Mapping[str, Summary], rows: Sequ
 def in_one_sentence(summaries: Mapping[str, Summary]) -> str:
     """The first policy against the last, each number with its interval."""
     (one, a), *_, (other, b) = summaries.items()
-    metrics = [metric for metric in ("recall_gap", "credit_gap", "average_return") if metric in a]
+    compared = ("recall_gap" if "recall_gap" in a else "benefit_rate_gap", "credit_gap", "average_return")
+    metrics = [metric for metric in compared if metric in a]
     differences = ", ".join(
         f"{column(metric).title} {number(*a[metric])} instead of {number(*b[metric])} "
         f"({_significance(a[metric], b[metric])})"

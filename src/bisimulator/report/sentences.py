@@ -11,47 +11,44 @@ from bisimulator.core import Outcome
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
 from bisimulator.report._by_scenario import JobEntry, ScenarioResults
-from bisimulator.report._table_columns import printed
+from bisimulator.report._table_columns import printed, title
 from bisimulator.report.statistics import BASELINE, differences_in_words
-from bisimulator.report.verdicts import compare_with_paper, count_verdicts
+from bisimulator.report.verdicts import VerdictCounts, compare_with_paper, count_verdicts
 
 TIE = 0.005  # recall gaps that differ by less are printed alike in the paper
-COMPARED = ("recall_gap", "average_return", "credit_gap")
+COMPARED = ("average_return", "credit_gap")
 
 
 def baseline(scenario: ScenarioResults) -> JobEntry | None:
-    """Plain PPO, or else the method with the largest recall gap; None if no recall is defined."""
-    known = _with_recalls(scenario)
+    """Plain PPO, or else the method with the largest gap of the main rate; None if no gap is defined."""
+    known = _with_gaps(scenario)
     plain = scenario.find(BASELINE)
-    return plain if plain in known else max(known, key=_recall_gap, default=None)
+    return plain if plain in known else max(known, key=scenario.main_gap, default=None)
 
 
 def fairest(scenario: ScenarioResults) -> list[JobEntry]:
-    """All methods whose recall gap is within `TIE` of the smallest, those with the highest return first."""
-    known = _with_recalls(scenario)
-    smallest = min(map(_recall_gap, known), default=math.nan)
-    tied = [entry for entry in known if _recall_gap(entry) < smallest + TIE]
+    """All methods whose gap is within `TIE` of the smallest, those with the highest return first."""
+    known = _with_gaps(scenario)
+    smallest = min(map(scenario.main_gap, known), default=math.nan)
+    tied = [entry for entry in known if scenario.main_gap(entry) < smallest + TIE]
     return sorted(tied, key=lambda entry: -entry.result.summary["average_return"][0])
 
 
-def _with_recalls(scenario: ScenarioResults) -> list[JobEntry]:
-    return [entry for entry in scenario.entries if not math.isnan(_recall_gap(entry))]
-
-
-def _recall_gap(entry: JobEntry) -> float:
-    return entry.result.summary["recall_gap"][0]
+def _with_gaps(scenario: ScenarioResults) -> list[JobEntry]:
+    return [entry for entry in scenario.entries if not math.isnan(scenario.main_gap(entry))]
 
 
 def scenario_sentences(scenario: ScenarioResults) -> list[str]:
-    """The groups' recalls under the baseline, the fairest methods compared with it, and what qualifies the numbers."""
+    """The groups' rates under the baseline, the fairest methods compared with it, and what qualifies the numbers."""
     base = baseline(scenario)
     if base is None:
         return ["No method's recall is defined here: nobody qualified applied."]
     others = [entry for entry in fairest(scenario) if entry is not base]
-    sentences = [_recalls(scenario, base)]
+    of_applicants = scenario.env.scenario.applicants
+    sentences = [_recalls(scenario, base) if of_applicants else _benefit_rates(scenario, base)]
     if others:
-        sentences.append(_fairest_compared(base, others))
-    sentences += _trivial(scenario)
+        sentences.append(_fairest_compared(scenario, base, others))
+    sentences += _trivial(scenario) if of_applicants else []
     sentences += [sentence for entry in scenario.entries if (sentence := _observed_scores(entry))]
     return sentences
 
@@ -67,17 +64,29 @@ def _recalls(scenario: ScenarioResults, base: JobEntry) -> str:
     return f"{begin} in group {top}, and {_percent(*recalls[low])} in group {low}."
 
 
+def _benefit_rates(scenario: ScenarioResults, base: JobEntry) -> str:
+    names, summary = scenario.env.group_names, base.result.summary
+    rates = [summary[f"benefit_rate_g{g}"] for g in range(1, len(names) + 1)]
+    means = [mean for mean, _ in rates]
+    top, low = means.index(max(means)), means.index(min(means))
+    return (
+        f"Under {base.label} group {names[top]} receives {printed(*rates[top])} of what it needs (benefit rate), and "
+        f"group {names[low]} {printed(*rates[low])}."
+    )
+
+
 def _percent(mean: float, half: float) -> str:
     return f"{100 * mean:.1f}%" + ("" if math.isnan(half) else f" ± {100 * half:.1f}%")
 
 
-def _fairest_compared(base: JobEntry, others: Sequence[JobEntry]) -> str:
+def _fairest_compared(scenario: ScenarioResults, base: JobEntry, others: Sequence[JobEntry]) -> str:
     first = others[0]
     names = join_names([entry.label for entry in others])
     tied = f" (to within {TIE})" if len(others) > 1 else ""
-    columns = [column for column in COMPARED if column in base.result.summary]
+    gap = scenario.gap_column
+    columns = [column for column in (gap, *COMPARED) if column in base.result.summary]
     differences = differences_in_words(first.result, base.result, columns, printed)
-    return f"Smallest recall gap{tied}: {names}. {first.label} instead of {base.label}: {differences}."
+    return f"Smallest {title(gap)}{tied}: {names}. {first.label} instead of {base.label}: {differences}."
 
 
 def _trivial(scenario: ScenarioResults) -> list[str]:
@@ -95,6 +104,8 @@ def _trivial(scenario: ScenarioResults) -> list[str]:
 
 def trivial_rule(outcome: Outcome) -> str:
     """The rule that a policy's decisions equal in every episode: accept-all, reject-all or none ("")."""
+    if outcome.tallies is not None:
+        return ""
     applied, approved = (np.asarray(outcome.count(name)) for name in ("applied", "approved"))
     if np.array_equal(applied, approved):
         return "accept-all"
@@ -127,7 +138,17 @@ def paper_sentence(results: Sequence[Result]) -> str:
     return (
         f"{some} were run here: {counts.matched} are matched (the 95% intervals overlap; for {counts.within} of them "
         f"our mean lies in the published interval itself), {counts.beaten} beaten (they do not overlap, and ours is "
-        f"better) and {counts.missed} missed (ours is worse).{left}{_caution(results)}"
+        f"better) and {counts.missed} missed (ours is worse).{left} {width_sentence(counts)}{_caution(results)}"
+    )
+
+
+def width_sentence(counts: VerdictCounts) -> str:
+    """How wide our intervals are, and how many numbers are matched by that alone."""
+    if math.isnan(counts.width):
+        return "With one seed there are no intervals of ours to compare."
+    return (
+        f"Our intervals are {counts.width:.2g} times as wide as the published ones (median); if they were no wider, "
+        f"{counts.only_by_width} of the matched numbers would not be."
     )
 
 

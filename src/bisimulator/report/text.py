@@ -7,26 +7,26 @@ from math import isnan, nan
 
 from rich.table import Table
 
+from bisimulator.evaluation import headlines
 from bisimulator.metrics import column
 
 Summary = Mapping[str, tuple[float, float]]  # metric -> (mean, half width of the 95% interval)
 
-# what a table shows for a scenario that the paper has no table of
-HEADLINES = ("average_return", "credit_gap", "recall_mean", "recall_gap")
 OTHER_SETTINGS = "The paper's rows are for the paper's parameters; yours differ."
 
 
-def number(mean: float, half: float = nan) -> str:
-    """`3582.6±53.7`, or `-` if there is none; smaller numbers with two decimals."""
+def number(mean: float, half: float = nan, digits: int | None = None) -> str:
+    """`3582.6±53.7`, or `-` if there is none; smaller numbers with two decimals unless `digits` says how many."""
     if isnan(mean):
         return "-"
-    digits = 1 if abs(mean) >= 100 else 2
+    if digits is None:
+        digits = 1 if abs(mean) >= 100 else 2
     return f"{mean:.{digits}f}" + ("" if isnan(half) else f"±{half:.{digits}f}")
 
 
 def headline_rows(summary: Summary) -> list[tuple[str, str]]:
     """The few metrics that say most: (title, mean ± half width)."""
-    return [(column(name).title, number(*summary[name])) for name in HEADLINES if name in summary]
+    return [(column(name).title, number(*summary[name])) for name in headlines(summary)]
 
 
 def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:

@@ -3,6 +3,9 @@
 Both are taken as the paper prints them, mean and half width to two decimals. Matched: the 95% intervals overlap.
 Beaten: they do not, and ours is better (a return or a recall higher; a gap, a spread or a burden lower). Missed: they
 do not, and ours is worse. With one seed we have no interval, and our number itself must lie in the published one.
+
+Few seeds have wide intervals, which overlap easily. So matched numbers come with how wide our intervals are compared
+with the published ones, and with how many would be matched if ours were no wider.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from bisimulator import published
 from bisimulator.jobs.store import Result
@@ -49,6 +54,18 @@ class PaperComparison:
         """Our mean itself lies in the published interval, which is stricter than an overlap."""
         return abs(_units(self.ours[0]) - _units(self.theirs.mean)) <= _units(self.theirs.ci95)
 
+    @property
+    def only_by_width(self) -> bool:
+        """Matched, but not if our interval were no wider than the published one."""
+        distance = abs(_units(self.ours[0]) - _units(self.theirs.mean))
+        return self.verdict == MATCHED and distance > 2 * _units(self.theirs.ci95)
+
+    @property
+    def width_ratio(self) -> float:
+        """Our interval's width in published widths; NaN if we have none, or the published one is printed as 0."""
+        printed = _units(self.theirs.ci95)
+        return self.ours[1] / self.theirs.ci95 if printed else math.nan
+
 
 def _units(value: float) -> int:
     """In whole units of the last printed digit."""
@@ -79,6 +96,8 @@ class VerdictCounts:
     missed: int
     not_run: int
     within: int  # of the matched ones, how many of our means lie in the published interval itself
+    only_by_width: int  # of the matched ones, how many would not be if our intervals were no wider
+    width: float  # the median of our intervals' widths in published widths; NaN if none is known
 
     @property
     def by_verdict(self) -> dict[str, int]:
@@ -97,4 +116,9 @@ def count_verdicts(comparisons: Iterable[PaperComparison], scenario: str | None 
     counts = Counter(c.verdict for c in compared)
     within = sum(c.within for c in compared if c.verdict == MATCHED)
     not_run = len(expected) - len(compared)
-    return VerdictCounts(counts[MATCHED], counts[BEATEN], counts[MISSED], not_run, within)
+    only_by_width = sum(c.only_by_width for c in compared)
+    ratios = [c.width_ratio for c in compared if not math.isnan(c.width_ratio)]
+    width = float(np.median(ratios)) if ratios else math.nan
+    return VerdictCounts(
+        counts[MATCHED], counts[BEATEN], counts[MISSED], not_run, within, only_by_width, width
+    )

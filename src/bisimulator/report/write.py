@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bisimulator import files
 from bisimulator.errors import check_known
+from bisimulator.jobs.references import Reference
 from bisimulator.jobs.store import Result
 from bisimulator.report import statistics, tables
 from bisimulator.report._by_scenario import by_scenario
@@ -15,13 +16,20 @@ from bisimulator.report.report_page import render_report
 from bisimulator.report.summary import markdown_summary
 
 
-def write_report(results: Sequence[Result], out: Path, formats: Sequence[str] = ("svg",)) -> list[Path]:
+def write_report(
+    results: Sequence[Result],
+    out: Path,
+    formats: Sequence[str] = ("svg",),
+    references: Mapping[str, Reference] | None = None,
+) -> list[Path]:
     """Write the tables, the figures and the HTML page of finished jobs.
 
     Args:
         results: any finished jobs; the report says which of the paper's are missing.
         out: the folder; tables go to `out/tables`, figures to `out/figures`, the page to `out/report.html`.
         formats: of the figures: "svg", "png" or "pdf".
+        references: accept-all and the frontier of each scenario for the trade-off figures, from
+            `bisimulator.jobs.references.references`; without it they have neither.
 
     Returns:
         All files that were written.
@@ -40,8 +48,8 @@ def write_report(results: Sequence[Result], out: Path, formats: Sequence[str] = 
         check_known("format", kind, FORMATS)
     contents = {
         **_tables(results),
-        **_figures(results, formats),
-        "report.html": render_report(results).encode(),
+        **_figures(results, formats, references or {}),
+        "report.html": render_report(results, references).encode(),
     }
     for name, content in contents.items():
         files.write_bytes(out / name, content)
@@ -59,7 +67,9 @@ def _tables(results: Sequence[Result]) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
-def _figures(results: Sequence[Result], formats: Sequence[str]) -> dict[str, bytes]:
+def _figures(
+    results: Sequence[Result], formats: Sequence[str], references: Mapping[str, Reference]
+) -> dict[str, bytes]:
     from bisimulator.report.figures import _canvas as canvas
     from bisimulator.report.figures import approvals_over_time as approvals
     from bisimulator.report.figures import initial_scores as initial
@@ -68,9 +78,11 @@ def _figures(results: Sequence[Result], formats: Sequence[str]) -> dict[str, byt
     from bisimulator.report.figures import recall_by_group as groups
     from bisimulator.report.figures import tradeoff
 
-    contents = {}
-    for kind in (curves, tradeoff, approvals, observed, groups, initial):
-        for name, figure in kind.draw(results).items():
-            for suffix in formats:
-                contents[f"figures/{name}.{suffix}"] = canvas.encode(figure, suffix)
-    return contents
+    figures = tradeoff.draw(results, references)
+    for kind in (curves, approvals, observed, groups, initial):
+        figures |= kind.draw(results)
+    return {
+        f"figures/{name}.{suffix}": canvas.encode(figure, suffix)
+        for name, figure in figures.items()
+        for suffix in formats
+    }

@@ -12,12 +12,16 @@ from bisimulator.core import (
     COUNTS,
     Act,
     Decisions,
+    Env,
     Outcome,
     Params,
     Scenario,
     State,
+    Tallies,
     count_row,
+    evenly,
     score_histograms,
+    sum_at,
 )
 
 Carry: TypeAlias = tuple[State, Float[Array, "D"], Bool[Array, ""]]  # state, observation, still valid
@@ -66,6 +70,7 @@ def episode_by_steps(
             cost=step.cost,
             next_self_obs=step.next_self_obs,
             valid=valid,
+            tallies=step.tallies,
         )
         return (state, step.obs, valid & ~step.terminated), now
 
@@ -75,16 +80,62 @@ def episode_by_steps(
 
 
 def summarise(decisions: Decisions, state: State, scenario: Scenario, params: Params) -> Outcome:
-    """An episode's per-group counts, final score distributions and approvals over time."""
+    """An episode's per-group counts, final score distributions and approvals over time; exact at any size."""
+    counts, approvals, tallies = (
+        _count_decisions(decisions, scenario, params)
+        if decisions.tallies is None
+        else _add_tallies(decisions.tallies, decisions.valid)
+    )
+    true, observed = score_histograms(scenario.snapshot(state), params.num_groups, params.num_scores)
+    return Outcome(counts, true, observed, approvals, tallies)
+
+
+def _count_decisions(
+    decisions: Decisions, scenario: Scenario, params: Params
+) -> tuple[Float[Array, "G 7"], Int[Array, "P G"], None]:
+    """The counts of decisions on one applicant each, and the approvals over time."""
     groups, horizon = params.num_groups, decisions.action.shape[0]
     rows = count_row(
         scenario.accepts(decisions.action), decisions.qualified, decisions.reward, decisions.cost
     )
     rows = rows * decisions.valid[:, None]
-    counts = jnp.zeros((groups, len(COUNTS))).at[decisions.group].add(rows)
+    counts = sum_at((groups, len(COUNTS)), (decisions.group,), rows)
     points = min(CURVE_POINTS, horizon)
-    moment = jnp.arange(horizon) * points // horizon
-    approved = rows[:, COUNTS.index("approved")]
-    approvals = jnp.zeros((points, groups)).at[moment, decisions.group].add(approved).cumsum(0)
-    true, observed = score_histograms(scenario.snapshot(state), groups, params.num_scores)
-    return Outcome(counts=counts, true_scores=true, observed_scores=observed, approvals=approvals)
+    approved = rows[:, COUNTS.index("approved")].astype(jnp.int32)
+    moments = jnp.zeros((points, groups), jnp.int32).at[evenly(horizon, points), decisions.group]
+    return counts, moments.add(approved).cumsum(0, dtype=jnp.int32), None
+
+
+def _add_tallies(
+    tallies: Tallies, valid: Bool[Array, "T"]
+) -> tuple[Float[Array, "G 7"], Int[Array, "P G"], Tallies]:
+    """The sums of decisions about all groups at once, and the supply over time; of `COUNTS` they have the reward."""
+    horizon, groups = tallies["supply"].shape
+    rows = {name: values * valid[:, None] for name, values in tallies.items()}
+    rows["steps"] = jnp.broadcast_to(valid[:, None].astype(jnp.float32), (horizon, groups))
+    nobody: tuple[Int[Array, "B"], ...] = (jnp.zeros(horizon, jnp.int32),)
+    sums = {name: sum_at((1, groups), nobody, values)[0] for name, values in rows.items()}
+    with jax.enable_x64(True):
+        empty = jnp.zeros((groups, len(COUNTS)), sums["reward"].dtype)
+        counts = empty.at[:, COUNTS.index("reward")].set(sums.pop("reward"))
+    points = min(CURVE_POINTS, horizon)
+    supplied = jnp.zeros((points, groups)).at[evenly(horizon, points)].add(rows["supply"])
+    return counts, jnp.round(supplied.cumsum(0)).astype(jnp.int32), sums
+
+
+def action_range(decisions: Decisions) -> tuple[Array, Array]:
+    """The lowest and the highest action of an episode, for `check_action_range`."""
+    valid = decisions.valid.reshape(-1, *[1] * (decisions.action.ndim - 1))
+    # what is not valid counts as the first decision, which always is
+    actions = jnp.where(valid, decisions.action, decisions.action[:1])
+    return actions.min(), actions.max()
+
+
+def check_action_range(env: Env, lowest: float | Array, highest: float | Array) -> None:
+    """Raise a ValueError unless all actions are actions of the environment."""
+    low, high = env.action_space.bounds
+    for action in (lowest, highest):
+        if not low <= action <= high:
+            raise ValueError(
+                f"the policy returned action {action:g}; return {env.action_space}, the actions of {env.name}"
+            )

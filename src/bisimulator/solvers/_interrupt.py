@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the right moment."""
+"""Ctrl-C and SIGTERM that wait for the right moment."""
 
 from __future__ import annotations
 
@@ -6,24 +6,36 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+
+from bisimulator._signals import STOPS, stopped
 
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Ctrl-C sets a flag that is looked at between chunks; a second Ctrl-C interrupts at once."""
+    """Either signal sets a flag that is looked at between chunks; a second one interrupts at once.
+
+    The flag is set from the beginning if a signal came before and its exception got lost.
+    """
     flag = threading.Event()
+    if stopped.is_set():
+        flag.set()
     if threading.current_thread() is not threading.main_thread():
         yield flag
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in STOPS}
 
-    def note(number: int, frame: Any) -> None:
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def note(number: int, frame: FrameType | None) -> None:
         flag.set()
-        signal.signal(signal.SIGINT, before)
+        restore()
 
-    signal.signal(signal.SIGINT, note)
+    for number in STOPS:
+        signal.signal(number, note)
     try:
         yield flag
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()

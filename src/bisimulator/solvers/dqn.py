@@ -7,6 +7,7 @@ gradient steps on batches whose reward the method shapes with what it has learne
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import ClassVar
 
 import equinox as eqx
@@ -15,13 +16,13 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from bisimulator.core import Act, Env, Params, Scenario
+from bisimulator.core import ANOTHER_BRANCH, Act, Env, Params, Scenario
 from bisimulator.errors import check_int, check_real
 from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
 from bisimulator.policies import MLP, make_mlp
 from bisimulator.solvers.replay import Replay, empty_replay
 from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
-from bisimulator.solvers.solver import BatchAct, check_solver_config
+from bisimulator.solvers.solver import BatchAct, Bootstrap, check_solver_config, move_average, successors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,14 +35,19 @@ class DQNConfig:
     epochs: int = 4  # gradient steps per update
     learning_rate: float = 5e-5  # annealed linearly to 0
     gamma: float = 0.99  # discount factor
+    bootstrap: Bootstrap = "next"  # whose value follows: the next applicant's, or the same person's
+    visit_gamma: float = 0.9  # discount from one visit of a person to the next, with bootstrap "same-person"
     target_every: int = 10  # updates between two copies into the target network
-    capacity: int = 10_000  # transitions in the replay buffer
+    capacity: int = 80_000  # transitions in the replay buffer, rounded up to whole updates
     epsilon_start: float = 1.0  # exploration at the start
     epsilon_end: float = 0.05  # exploration at the end
     epsilon_fraction: float = 0.5  # share of the training over which exploration falls
     hidden: tuple[int, ...] = (256,)  # hidden layers of the Q-network
     anneal: bool = True  # anneal the learning rate
     input_scale: float = 20.0  # observations in 0..1 are multiplied by this before the networks
+    average: float = 0.0  # share of the updates so far over which the policy is averaged; 0: the last one
+    temperature: float = 0.0  # actions are drawn by softmax(Q / temperature); 0: greedily
+    group_blind: bool = False  # Q, and so the policy, does not look at the group
 
     def __post_init__(self) -> None:
         check_solver_config(self)
@@ -49,6 +55,7 @@ class DQNConfig:
         check_int("capacity", self.capacity, min=self.batch)
         for name in ("epsilon_start", "epsilon_end"):
             check_real(name, getattr(self, name), min=0, max=1)
+        check_real("temperature", self.temperature, min=0)
         check_real("epsilon_fraction", self.epsilon_fraction, min=1e-9, max=1)
 
     @property
@@ -60,10 +67,14 @@ class DQNConfig:
 class Theta(eqx.Module):
     q: MLP
     target: MLP
+    average: MLP | None = None  # of q, if the policy is averaged
 
 
 class Training(eqx.Module):
-    """Everything that changes during training; every leaf but `envs.t` and `update` has a leading seed axis."""
+    """Everything that changes during training; leaves have a leading seed axis.
+
+    But for counters that all seeds share: `envs.t`, `replay.next`, `replay.size` and `update`.
+    """
 
     key: Key[Array, "S"]
     theta: Theta
@@ -81,7 +92,7 @@ class DQN:
     config: DQNConfig
     method: Method
     updates: int  # of the whole training, for annealing
-    hooks: ClassVar[frozenset[Hook]] = HOOKS - {"num_streams", "streams", "advantage"}
+    hooks: ClassVar[frozenset[Hook]] = HOOKS - {"num_streams", "streams", "advantage", "objective"}
 
     def optimizer(self) -> optax.GradientTransformation:
         c = self.config
@@ -90,20 +101,23 @@ class DQN:
 
     def init(self, keys: Key[Array, "S"], env: Env) -> Training:
         c, size = self.config, env.observation_size
-        replay = empty_replay(_one_transition(env), c.capacity)
+        capacity = -(-c.capacity // c.batch) * c.batch
+        replay = empty_replay(keys.shape[0], capacity, size, env.group_entries)
 
         def one(key: Key[Array, ""]) -> tuple[Key[Array, ""], Theta, optax.OptState, PyTree, Key[Array, ""]]:
             k_run, k_q, k_method, k_envs = jax.random.split(key, 4)
             # without `groups`: with codes instead of weights Q-learning does not tell a hundred groups apart
-            q = make_mlp(k_q, size, c.hidden, env.num_actions, 1.0, c.input_scale)
+            groups = env.group_entries if c.group_blind else 0
+            net = partial(make_mlp, groups=groups, group_blind=c.group_blind)
+            q = net(k_q, size, c.hidden, env.num_actions, 1.0, c.input_scale)
             opt_state = self.optimizer().init(q)
-            return k_run, Theta(q, q), opt_state, self.method.init(k_method, env, c.num_envs), k_envs
+            theta = Theta(q, q, q if c.average else None)
+            return k_run, theta, opt_state, self.method.init(k_method, env, c.num_envs), k_envs
 
         k_run, theta, opt_state, method, k_envs = seed_by_seed(one, keys)
         params = observed_params(self.method, method, env.params, keys.shape[0])
         envs = start(env.scenario, k_envs, params, c.num_envs)
-        rings = jax.tree.map(lambda x: jnp.broadcast_to(x, (keys.shape[0], *x.shape)), replay)
-        return Training(k_run, theta, opt_state, method, rings, envs, jnp.int32(0))
+        return Training(k_run, theta, opt_state, method, replay, envs, jnp.int32(0))
 
     def epsilon(self, update: Int[Array, ""]) -> Float[Array, ""]:
         c = self.config
@@ -114,104 +128,115 @@ class DQN:
         """Epsilon-greedy actions of every seed's policy."""
 
         def explore_all(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:
-            return jax.vmap(explore, in_axes=(0, 0, 0, None))(theta.q, keys, obs, epsilon)
+            return jax.vmap(self._explore, in_axes=(0, 0, 0, None))(theta.q, keys, obs, epsilon)
 
         return explore_all
 
+    def _explore(
+        self, q: MLP, key: Key[Array, ""], obs: Float[Array, "E D"], epsilon: Float[Array, ""]
+    ) -> Int[Array, "E"]:
+        """The policy's action, or with probability epsilon any action."""
+        k_whether, k_which = jax.random.split(key)
+        chosen = self._act(q, jax.random.fold_in(key, ANOTHER_BRANCH), obs)
+        anything = jax.random.randint(k_which, chosen.shape, 0, q.biases[-1].shape[0])
+        whether = jax.random.uniform(k_whether, chosen.shape) < epsilon
+        return jnp.where(whether, anything, chosen)
+
     def policy(self, theta: Theta) -> MLP:
         """The network of one seed that decides: its largest output is the greedy action."""
-        return theta.q
+        return self._softened(theta.q if theta.average is None else theta.average)
+
+    def _softened(self, q: MLP) -> MLP:
+        """The same network with Q / temperature as its outputs, so that their softmax is the policy."""
+        if not self.config.temperature:
+            return q
+        scaled = [x[-1] / self.config.temperature for x in (q.weights, q.biases)]
+        return dataclasses.replace(
+            q, weights=[*q.weights[:-1], scaled[0]], biases=[*q.biases[:-1], scaled[1]]
+        )
 
     def behave(self, theta: Theta) -> Act:
-        """How one seed's policy acts but for exploration: greedily."""
-        return lambda key, obs: theta.q(obs).argmax(-1)
+        """How one seed's policy acts but for exploration: greedily, or sampled with a temperature."""
+        return lambda key, obs: self._act(theta.q, key, obs)
+
+    def _act(self, q: MLP, key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
+        outputs = self._softened(q)(obs)
+        return jax.random.categorical(key, outputs) if self.config.temperature else outputs.argmax(-1)
 
     def update(
         self, training: Training, scenario: Scenario, params: Params
     ) -> tuple[Training, dict[str, Array]]:
         c = self.config
-        keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, training.update), 3))(training.key)
+        keys = jax.vmap(lambda k: jax.random.split(jax.random.fold_in(k, training.update), 4))(training.key)
         num_groups = params.num_groups
         params = observed_params(self.method, training.method, params, keys.shape[0])
         epsilon = self.epsilon(training.update)
         act = self.act(epsilon)
         envs, batch = rollout(scenario, training.envs, act, training.theta, keys[:, 0], params, c.rollout)
-        theta, opt_state, method, replay, diagnostics = jax.vmap(self._improve)(
-            keys[:, 1],
-            keys[:, 2],
-            training.theta,
-            training.opt_state,
-            training.method,
-            training.replay,
-            batch,
+        replay = training.replay.push(jax.tree.map(lambda x: x.reshape(-1, c.batch, *x.shape[3:]), batch))
+        # one seed after the other: its numbers stay in the cache
+        theta, opt_state, method, diagnostics = jax.lax.map(
+            lambda of_seed: self._improve(*of_seed),
+            (
+                keys[:, 1],
+                training.theta,
+                training.opt_state,
+                training.method,
+                batch,
+                replay.sample(keys[:, 2], (c.minibatch,)),
+                replay.sample(keys[:, 3], (c.epochs, c.minibatch)),
+            ),
         )
         sync = (training.update + 1) % c.target_every == 0
         target = jax.tree.map(lambda new, old: jnp.where(sync, new, old), theta.q, theta.target)
-        theta = Theta(theta.q, target)
+        average = training.theta.average
+        if average is not None:
+            average = move_average(average, theta.q, training.update, c.average)
+        theta = Theta(theta.q, target, average)
         diagnostics["epsilon"] = jnp.broadcast_to(epsilon, keys.shape[:1])
         logs = batch_logs(batch, diagnostics, num_groups)
         return Training(training.key, theta, opt_state, method, replay, envs, training.update + 1), logs
 
     def _improve(
         self,
-        k_method: Key[Array, ""],
-        k_batches: Key[Array, ""],
+        k_learn: Key[Array, ""],
         theta: Theta,
         opt_state: optax.OptState,
         method: PyTree,
-        replay: Replay,
-        batch: Transitions,
-    ) -> tuple[Theta, optax.OptState, PyTree, Replay, dict[str, Array]]:
-        """One seed's update from its fresh transitions (T, E)."""
-        c, optimizer = self.config, self.optimizer()
-        method = self.method.measure(method, batch)
-        replay = replay.push(jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), batch))
-        k_learn, k_sample = jax.random.split(k_method)
-        seen = replay.sample(k_sample, c.minibatch)
+        fresh: Transitions,
+        seen: Transitions,
+        drawn: Transitions,
+    ) -> tuple[Theta, optax.OptState, PyTree, dict[str, Array]]:
+        """One seed's update: `fresh` transitions (T, E), `seen` ones (B,) for the method, minibatches (K, B)."""
+        optimizer = self.optimizer()
+        method = self.method.measure(method, fresh)
         method, _ = self.method.learn(k_learn, method, jax.tree.map(lambda x: x[:, None], seen))
+        # neither the target network nor the method changes during an update
+        next_obs, gamma = successors(self.config, drawn)
+        best_next = theta.target(next_obs).max(-1)
+        goal = self.method.reward(method, drawn, ()) + gamma * best_next * (1 - drawn.terminated)
 
         def improve(
-            carry: tuple[MLP, optax.OptState], key: Key[Array, ""]
+            carry: tuple[MLP, optax.OptState], minibatch: tuple[Array, Array, Array]
         ) -> tuple[tuple[MLP, optax.OptState], dict[str, Array]]:
             q, opt_state = carry
-            minibatch = replay.sample(key, c.minibatch)
-            (_, logs), gradient = jax.value_and_grad(self._loss, has_aux=True)(
-                q, theta.target, method, minibatch
-            )
+            (_, logs), gradient = jax.value_and_grad(_loss, has_aux=True)(q, *minibatch)
             change, opt_state = optimizer.update(gradient, opt_state, q)
             return (optax.apply_updates(q, change), opt_state), logs
 
-        keys = jax.random.split(k_batches, c.epochs)
-        (q, opt_state), logs = jax.lax.scan(improve, (theta.q, opt_state), keys)
-        diagnostics = {name: values.mean() for name, values in logs.items()}
-        return Theta(q, theta.target), opt_state, method, replay, diagnostics
-
-    def _loss(
-        self, q: MLP, target: MLP, method: PyTree, batch: Transitions
-    ) -> tuple[Float[Array, ""], dict[str, Array]]:
-        """The mean squared TD error, and what CleanRL logs of it."""
-        reward = self.method.reward(method, batch, ())
-        best_next = target(batch.next_obs).max(-1)
-        goal = reward + self.config.gamma * best_next * (1 - batch.terminated)
-        value = jnp.take_along_axis(q(batch.obs), batch.action[:, None], 1)[:, 0]
-        td_error = jax.lax.stop_gradient(goal) - value
-        loss = (td_error**2).mean()
-        return loss, {"loss": loss, "td_error": jnp.abs(td_error).mean(), "q_value": value.mean()}
+        minibatches = (drawn.obs, drawn.action, goal)
+        (q, opt_state), logs = jax.lax.scan(improve, (theta.q, opt_state), minibatches)
+        diagnostics = {name: values.mean() for name, values in logs.items()} | self.method.diagnostics(method)
+        return Theta(q, theta.target), opt_state, method, diagnostics
 
 
-def explore(
-    q: MLP, key: Key[Array, ""], obs: Float[Array, "E D"], epsilon: Float[Array, ""]
-) -> Int[Array, "E"]:
-    """The best action, or with probability epsilon any action."""
+def _loss(
+    q: MLP, obs: Float[Array, "B D"], action: Int[Array, "B"], goal: Float[Array, "B"]
+) -> tuple[Float[Array, ""], dict[str, Array]]:
+    """The mean squared TD error, and what CleanRL logs of it."""
     values = q(obs)
-    k_whether, k_which = jax.random.split(key)
-    anything = jax.random.randint(k_which, values.shape[:-1], 0, values.shape[-1])
-    whether = jax.random.uniform(k_whether, values.shape[:-1]) < epsilon
-    return jnp.where(whether, anything, values.argmax(-1))
-
-
-def _one_transition(env: Env) -> Transitions:
-    """A transition of the environment's shapes, for the buffer."""
-    obs, number = jnp.zeros((1, env.observation_size)), jnp.zeros(1)
-    flag, whole = jnp.zeros(1, bool), jnp.zeros(1, jnp.int32)
-    return Transitions(obs, whole, flag, number, obs, flag, flag, whole, flag, obs)
+    # a sum over actions, because the gradient of a lookup is a slow scatter
+    value = (values * jax.nn.one_hot(action, values.shape[-1])).sum(-1)
+    td_error = goal - value
+    loss = (td_error**2).mean()
+    return loss, {"loss": loss, "td_error": jnp.abs(td_error).mean(), "q_value": value.mean()}

@@ -7,8 +7,9 @@ over shuffled minibatches. The method's hooks are the only place where fairness 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import equinox as eqx
 import jax
@@ -16,12 +17,13 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from bisimulator.core import Act, Env, Params, Scenario
+from bisimulator.core import Act, Discrete, Env, Params, Scenario
+from bisimulator.errors import check_real
 from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
-from bisimulator.policies import MLP, make_mlp
+from bisimulator.policies import MLP, Gaussian, make_mlp
 from bisimulator.solvers.gae import gae
 from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
-from bisimulator.solvers.solver import check_solver_config
+from bisimulator.solvers.solver import Bootstrap, check_solver_config, move_average, successors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +37,8 @@ class PPOConfig:
     learning_rate: float = 5e-5  # annealed linearly to 0
     gamma: float = 0.99  # discount factor
     gae_lambda: float = 0.95  # lambda of the advantage estimation
+    bootstrap: Bootstrap = "next"  # whose value follows: the next applicant's, or the same person's
+    visit_gamma: float = 0.9  # discount from one visit of a person to the next, with bootstrap "same-person"
     clip: float = 0.2  # clipping of the probability ratio, and of the value loss
     entropy: float = 0.01  # weight of the entropy bonus
     value: float = 0.5  # weight of the value loss
@@ -42,9 +46,14 @@ class PPOConfig:
     hidden: tuple[int, ...] = (256,)  # hidden layers of actor and critic
     anneal: bool = True  # anneal the learning rate
     input_scale: float = 20.0  # observations in 0..1 are multiplied by this before the networks
+    average: float = 0.0  # share of the updates so far over which the policy is averaged; 0: the last one
+    group_blind: bool = False  # the policy does not look at the group; the critic, which only learns, does
 
     def __post_init__(self) -> None:
         check_solver_config(self)
+        check_real("gae_lambda", self.gae_lambda, min=0, max=1)
+        check_real("clip", self.clip, min=1e-9)
+        check_real("max_grad_norm", self.max_grad_norm, min=1e-9)
         if self.batch % self.minibatch:
             raise ValueError(
                 f"minibatch must divide num_envs * rollout = {self.batch}, got {self.minibatch}; try {self.batch // 8}"
@@ -56,9 +65,13 @@ class PPOConfig:
         return self.num_envs * self.rollout
 
 
+Actor: TypeAlias = MLP | Gaussian  # of numbered actions, or of actions that are real numbers
+
+
 class Theta(eqx.Module):
-    actor: MLP
+    actor: Actor
     critic: MLP  # one output for the reward and one for each extra stream
+    average: Actor | None = None  # of the actor, if the policy is averaged
 
 
 class Training(eqx.Module):
@@ -74,7 +87,7 @@ class Training(eqx.Module):
 
 class Minibatch(eqx.Module):
     obs: Float[Array, "B D"]
-    action: Int[Array, "B"]
+    action: Int[Array, "B"] | Float[Array, "B A"]
     log_prob: Float[Array, "B"]
     value: Float[Array, "B K"]
     advantages: Float[Array, "B K"]
@@ -108,19 +121,17 @@ class PPO:
             inputs=env.observation_size,
             hidden=c.hidden,
             input_scale=c.input_scale,
-            groups=env.num_groups,
+            groups=env.group_entries,
         )
 
         def one(key: Key[Array, ""]) -> tuple[Key[Array, ""], Theta, optax.OptState, PyTree, Key[Array, ""]]:
             k_run, k_actor, k_critic, k_method, k_envs = jax.random.split(key, 5)
-            theta = Theta(
-                actor=net(k_actor, outputs=env.num_actions, output_scale=0.01),
-                critic=net(k_critic, outputs=outputs, output_scale=1.0),
-            )
+            actor = _make_actor(partial(net, k_actor, output_scale=0.01, group_blind=c.group_blind), env)
+            critic = net(k_critic, outputs=outputs, output_scale=1.0)
             return (
                 k_run,
-                theta,
-                self.optimizer().init(theta),
+                Theta(actor, critic, actor if c.average else None),
+                self.optimizer().init(Theta(actor, critic)),
                 self.method.init(k_method, env, c.num_envs),
                 k_envs,
             )
@@ -130,13 +141,13 @@ class PPO:
         envs = start(env.scenario, k_envs, params, c.num_envs)
         return Training(k_run, theta, opt_state, method, envs, jnp.int32(0))
 
-    def policy(self, theta: Theta) -> MLP:
-        """The network of one seed that decides: its largest output is the greedy action."""
-        return theta.actor
+    def policy(self, theta: Theta) -> Actor:
+        """The network of one seed that decides: its largest output, or its mean, is the greedy action."""
+        return theta.actor if theta.average is None else theta.average
 
     def behave(self, theta: Theta) -> Act:
         """How one seed's policy acts while it learns: sampled."""
-        return lambda key, obs: jax.random.categorical(key, theta.actor(obs))
+        return lambda key, obs: _sample(theta.actor, key, obs)
 
     def update(
         self, training: Training, scenario: Scenario, params: Params
@@ -149,6 +160,9 @@ class PPO:
         theta, opt_state, method, diagnostics = jax.vmap(self._improve)(
             keys[:, 1], keys[:, 2], training.theta, training.opt_state, training.method, batch
         )
+        if training.theta.average is not None:
+            average = move_average(training.theta.average, theta.actor, training.update, c.average)
+            theta = Theta(theta.actor, theta.critic, average)
         logs = batch_logs(batch, diagnostics, num_groups)
         return Training(training.key, theta, opt_state, method, envs, training.update + 1), logs
 
@@ -162,14 +176,17 @@ class PPO:
         batch: Transitions,
     ) -> tuple[Theta, optax.OptState, PyTree, dict[str, Array]]:
         """One seed's update from its batch (T, E)."""
-        c = self.config
+        c, theta = self.config, Theta(theta.actor, theta.critic)
         method = self.method.measure(method, batch)
         method, extras = self.method.learn(k_method, method, batch)
         shaped = self.method.reward(method, batch, extras)
         rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)
-        value, next_value = theta.critic(batch.obs), theta.critic(batch.next_obs)
-        advantages = gae(rewards, value, next_value, batch.terminated, batch.truncated, c.gamma, c.gae_lambda)
-        log_prob = _log_prob(theta.actor, batch.obs, batch.action)
+        next_obs, gamma = successors(c, batch)
+        value, next_value = theta.critic(batch.obs), theta.critic(next_obs)
+        # the same person's later decisions are not the next ones of the rollout, so only one step counts
+        lam = c.gae_lambda if c.bootstrap == "next" else 0.0
+        advantages = gae(rewards, value, next_value, batch.terminated, batch.truncated, gamma, lam)
+        log_prob, _ = _log_prob(theta.actor, batch.obs, batch.action)
         data = Minibatch(batch.obs, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
         order = jax.vmap(lambda k: jax.random.permutation(k, c.batch))(jax.random.split(k_shuffle, c.epochs))
@@ -185,25 +202,23 @@ class PPO:
             return (optax.apply_updates(theta, change), opt_state), logs
 
         (theta, opt_state), logs = jax.lax.scan(improve, (theta, opt_state), minibatches)
-        diagnostics = {name: values.mean() for name, values in logs.items()}
+        diagnostics = {name: values.mean() for name, values in logs.items()} | self.method.diagnostics(method)
         diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
         return theta, opt_state, method, diagnostics
 
     def _loss(
         self, theta: Theta, method: PyTree, batch: Minibatch
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
-        """PPO's clipped loss, and what CleanRL logs of it."""
+        """The loss, and what CleanRL logs of it."""
         c = self.config
-        logits = jax.nn.log_softmax(theta.actor(batch.obs))
-        log_ratio = jnp.take_along_axis(logits, batch.action[:, None], 1)[:, 0] - batch.log_prob
+        log_prob, entropy = _log_prob(theta.actor, batch.obs, batch.action)
+        log_ratio = log_prob - batch.log_prob
         ratio = jnp.exp(log_ratio)
         advantage = self.method.advantage(method, batch.advantages, batch.extras)
-        clipped = jnp.clip(ratio, 1 - c.clip, 1 + c.clip)
-        policy_loss = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
+        policy_loss = -self.method.objective(method, ratio, advantage, c.clip).mean()
         value, target = theta.critic(batch.obs), batch.advantages + batch.value
         near = batch.value + jnp.clip(value - batch.value, -c.clip, c.clip)
         value_loss = 0.5 * jnp.maximum((value - target) ** 2, (near - target) ** 2).mean(0).sum()
-        entropy = -(jnp.exp(logits) * logits).sum(-1).mean()
         loss = policy_loss - c.entropy * entropy + c.value * value_loss
         logs = {
             "loss": loss,
@@ -218,7 +233,7 @@ class PPO:
 
 def act(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:
     """Sampled actions of every seed's policy."""
-    return jax.vmap(lambda theta, key, obs: jax.random.categorical(key, theta.actor(obs)))(theta, keys, obs)
+    return jax.vmap(lambda theta, key, obs: _sample(theta.actor, key, obs))(theta, keys, obs)
 
 
 def explained_variance(value: Float[Array, "*B"], advantage: Float[Array, "*B"]) -> Float[Array, ""]:
@@ -227,5 +242,27 @@ def explained_variance(value: Float[Array, "*B"], advantage: Float[Array, "*B"])
     return jnp.where(spread > 0, 1 - advantage.var() / jnp.maximum(spread, 1e-12), 0.0)
 
 
-def _log_prob(actor: MLP, obs: Float[Array, "*B D"], action: Int[Array, "*B"]) -> Float[Array, "*B"]:
-    return jnp.take_along_axis(jax.nn.log_softmax(actor(obs)), action[..., None], -1)[..., 0]
+def _make_actor(net: Callable[..., MLP], env: Env) -> Actor:
+    space = env.action_space
+    if isinstance(space, Discrete):
+        return net(outputs=space.n)
+    if len(space.shape) != 1:
+        raise ValueError(
+            f"PPO needs actions of one dimension, got shape {space.shape}; flatten them, as (4,)"
+        )
+    return Gaussian(net(outputs=space.shape[0]), jnp.zeros(space.shape))
+
+
+def _sample(actor: Actor, key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Array:
+    return actor.sample(key, obs) if isinstance(actor, Gaussian) else jax.random.categorical(key, actor(obs))
+
+
+def _log_prob(
+    actor: Actor, obs: Float[Array, "*B D"], action: Array
+) -> tuple[Float[Array, "*B"], Float[Array, ""]]:
+    """The log probabilities of the actions, and the mean entropy."""
+    if isinstance(actor, Gaussian):
+        return actor.log_prob(obs, action), actor.entropy()
+    logits = jax.nn.log_softmax(actor(obs))
+    chosen = jnp.take_along_axis(logits, action[..., None], -1)[..., 0]
+    return chosen, -(jnp.exp(logits) * logits).sum(-1).mean()

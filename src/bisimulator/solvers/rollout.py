@@ -1,5 +1,8 @@
 """Steps S seeds x E environments together and resets those that end.
 
+Environments that all started together would all be of the same age at any time, and what is learned would swing with
+the length of an episode. So their first episodes are cut to different lengths (`is_cut`).
+
 The seed axis is explicit and the reset sits in one `cond` over the whole batch: under a `vmap` the population would
 be selected, that is copied, at every step.
 """
@@ -12,7 +15,7 @@ from typing import TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from bisimulator.core import ANOTHER_BRANCH, Params, Scenario, State, Step
 from bisimulator.methods.hooks import Method, Transitions
@@ -56,6 +59,8 @@ def step(
     """One step of every environment. `Step.obs` is before any reset, `EnvBatch.obs` after it."""
     keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, envs.t)))(envs.key)
     state, out = over_batch(scenario.step)(keys, envs.state, action, params)
+    cut = is_cut(envs.t + 1, params.horizon, action.shape[1]) & ~out.terminated
+    out = eqx.tree_at(lambda out: out.truncated, out, out.truncated | cut)
     ended = out.terminated | out.truncated
 
     def reset_ended(state: State) -> tuple[State, Array]:
@@ -66,6 +71,13 @@ def step(
 
     state, obs = jax.lax.cond(ended.any(), reset_ended, lambda state: (state, out.obs), state)
     return EnvBatch(key=envs.key, state=state, obs=obs, t=envs.t + 1), out
+
+
+def is_cut(t: Int[Array, ""], horizon: Int[Array, "S"], num_envs: int) -> Bool[Array, "S E"]:
+    """Whether an environment's episode is truncated at time t: the i-th one's after (i + 1) / E of the horizon."""
+    number, length = jnp.arange(num_envs)[None] + 1, horizon[:, None]
+    # number * length / num_envs, rounded up, without a product that a long horizon would overflow
+    return t == number * (length // num_envs) - (-number * (length % num_envs)) // num_envs
 
 
 def rollout(
@@ -102,6 +114,7 @@ def as_transitions(
         group=out.group,
         qualified=out.qualified,
         next_self_obs=out.next_self_obs,
+        tallies=out.tallies,
     )
 
 
@@ -131,6 +144,15 @@ def batch_logs(batch: Transitions, diagnostics: dict[str, Array], num_groups: in
         seed = jnp.broadcast_to(jnp.arange(flags.shape[0])[:, None, None], flags.shape)
         return count.at[seed, batch.group].add(flags)
 
+    if batch.tallies is not None:  # supply and demand: what qualified applicants and approvals are elsewhere
+        supply, demand = (batch.tallies[name].sum((1, 2)) for name in ("supply", "demand"))
+        return {
+            **diagnostics,
+            "reward": batch.reward.sum((1, 2)),
+            "approved": supply.sum(-1),
+            "qualified": demand,
+            "approved_qualified": supply,
+        }
     return {
         **diagnostics,
         "reward": batch.reward.sum((1, 2)),

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 from typing_extensions import TypeVar
 
 from bisimulator.core import Act, Env, Params, Scenario
-from bisimulator.errors import check_int, check_real
-from bisimulator.methods.hooks import Hook, Method
-from bisimulator.policies import MLP
+from bisimulator.errors import check_int, check_known, check_options, check_real
+from bisimulator.methods.hooks import Hook, Method, Transitions
+from bisimulator.policies import MLP, Gaussian
 
 # act(theta of all seeds, keys (S,), observations (S, E, D)) -> actions (S, E)
 BatchAct: TypeAlias = Callable[[PyTree, Key[Array, "S"], Float[Array, "S E D"]], Int[Array, "S E"]]
+
+# what follows a decision: the environment's next observation, or the same person's
+Bootstrap: TypeAlias = Literal["next", "same-person"]
 
 
 class SolverConfig(Protocol):
@@ -33,9 +38,15 @@ class SolverConfig(Protocol):
     @property
     def gamma(self) -> float: ...
     @property
+    def bootstrap(self) -> Bootstrap: ...
+    @property
+    def visit_gamma(self) -> float: ...
+    @property
     def hidden(self) -> tuple[int, ...]: ...
     @property
     def input_scale(self) -> float: ...
+    @property
+    def average(self) -> float: ...
     @property
     def batch(self) -> int:
         """Environment steps per update."""
@@ -57,6 +68,7 @@ class TrainingState(Protocol):
 
 
 T = TypeVar("T", bound=TrainingState, default=Any)  # each solver has its own
+N = TypeVar("N", bound=MLP | Gaussian)  # a network
 
 
 class Solver(Protocol[T]):
@@ -81,11 +93,25 @@ class Solver(Protocol[T]):
     def update(self, training: T, scenario: Scenario, params: Params) -> tuple[T, dict[str, Array]]:
         """One update of all seeds, and its logs (see `rollout.batch_logs`)."""
 
-    def policy(self, theta: PyTree) -> MLP:
-        """The network of one seed that decides: its largest output is the greedy action."""
+    def policy(self, theta: PyTree) -> MLP | Gaussian:
+        """The network of one seed that decides: its largest output, or its mean, is the greedy action."""
 
     def behave(self, theta: PyTree) -> Act:
         """How one seed's policy acts while it learns, apart from exploration."""
+
+
+def successors(config: SolverConfig, batch: Transitions) -> tuple[Float[Array, "*B D"], float]:
+    """The observations whose value counts for each decision, and their discount."""
+    if config.bootstrap == "same-person":
+        return batch.next_self_obs, config.visit_gamma
+    return batch.next_obs, config.gamma
+
+
+def move_average(average: N, now: N, update: Int[Array, ""], share: float) -> N:
+    """The running average of a network's weights over the last `share` of the updates so far."""
+    rate = 1 / jnp.maximum(share * (update + 1), 1.0)
+    moved: N = jax.tree.map(lambda old, new: old + rate * (new - old), average, now)
+    return moved
 
 
 def check_hooks(solver: type[Solver], method: Method) -> None:
@@ -100,6 +126,7 @@ def check_hooks(solver: type[Solver], method: Method) -> None:
 
 def check_solver_config(config: SolverConfig) -> None:
     """Wrong values raise before anything compiles."""
+    check_options(config)
     for name, value in (
         ("num_envs", config.num_envs),
         ("rollout", config.rollout),
@@ -107,8 +134,10 @@ def check_solver_config(config: SolverConfig) -> None:
         ("epochs", config.epochs),
     ):
         check_int(name, value, min=1)
-    check_real("learning_rate", config.learning_rate, min=0)
     check_real("gamma", config.gamma, min=0, max=1)
+    check_known("bootstrap", config.bootstrap, get_args(Bootstrap))
+    check_real("visit_gamma", config.visit_gamma, min=0, max=1)
+    check_real("average", config.average, min=0, max=1)
     check_real("input_scale", config.input_scale, min=1e-9)
     for width in config.hidden:
         check_int("a hidden layer", width, min=1)

@@ -44,7 +44,7 @@ class Progress:
     steps: int  # environment steps of each seed so far
     steps_per_second: float  # of all seeds together, over this chunk
     episode_return: float  # reward per decision of the chunk, times the horizon
-    recall: tuple[float, ...]  # per group, over the chunk
+    recall: tuple[float, ...]  # per group, over the chunk; of decisions about all groups, the benefit rate
     diagnostics: Mapping[str, float]  # the solver's own: loss, entropy, approx_kl, td_error, ...
 
     @property
@@ -173,16 +173,17 @@ def _advance(
     solver: Solver, scenario: Scenario, params: Params, training: TrainingState, count: Int[Array, ""]
 ) -> tuple[TrainingState, dict[str, Array], dict[str, Array]]:
     """`count` updates; the sum of their logs and the last ones, each with the first update that was not finite."""
+    one_update = jax.jit(solver.update, static_argnums=1)  # traced once for the shapes and the loop
 
     def body(_: Array, carry: tuple[TrainingState, PyTree, PyTree, Array]) -> PyTree:
         training, sums, _, bad = carry
-        after, logs = solver.update(training, scenario, params)
+        after, logs = one_update(training, scenario, params)
         finite = jnp.stack([jnp.isfinite(logs["loss"]).all(), _finite(after.theta), _finite(after.method)])
         first = (bad[0] < 0) & ~finite.all()
         bad = jnp.where(first, jnp.concatenate([after.update[None], ~finite]), bad)
         return after, jax.tree.map(jnp.add, sums, logs), logs, bad
 
-    shapes = jax.eval_shape(lambda t: solver.update(t, scenario, params)[1], training)
+    shapes = jax.eval_shape(lambda t: one_update(t, scenario, params)[1], training)
     zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
     start = (training, zeros, zeros, jnp.full(4, -1, jnp.int32))
     training, sums, last, bad = jax.lax.fori_loop(0, count, body, start)

@@ -219,3 +219,20 @@ def test_observations_belong_to_the_caller():
     later[:] = 9
     info["next_self_observation"][:] = 9
     assert env.step(1)[0] in env.observation_space
+
+
+@pytest.mark.parametrize("view", ["queue", "life"])
+def test_a_group_blind_environment_hides_the_group_from_observations_alone(view):
+    seeing, blind = (
+        BisimulatorEnv("lending", view=view, group_blind=blind, population=20, horizon=200)
+        for blind in (False, True)
+    )
+    shown, hidden = seeing.reset(seed=1)[0], blind.reset(seed=1)[0]
+    for _ in range(5):
+        group = slice(1, 1 + seeing.num_groups)
+        assert shown[group].sum() == 1
+        assert not hidden[group].any()
+        np.testing.assert_array_equal(np.delete(shown, group), np.delete(hidden, group))
+        (shown, *_, info), (hidden, *_, blind_info) = seeing.step(1), blind.step(1)
+        assert info["group"] == blind_info["group"]
+        assert not blind_info["next_self_observation"][group].any()

@@ -13,6 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 from bisimulator import registry
 from bisimulator.adapters import BisimulatorVectorEnv, gymnasium_id, register_all
+from tests.small import few_people
 
 QUEUES = {gymnasium_id(name): name for name in registry.BUILT_IN["environment"]}
 LIVES = {gymnasium_id(n, "life"): n for n in QUEUES.values() if registry.lookup("environment", n).life}
@@ -82,17 +83,23 @@ def test_the_entry_point_names_the_registration():
     assert point.load() is register_all
 
 
+def people_of(name):
+    return few_people(gymnasium.registry[name].kwargs["scenario"], 20)
+
+
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized:UserWarning")  # logits of attention: -3 to 3
 @pytest.mark.parametrize("name", IDS)
 def test_passes_gymnasiums_checker(name):
-    check_env(gymnasium.make(name, population=20).unwrapped)
+    check_env(gymnasium.make(name, **people_of(name)).unwrapped)
 
 
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized:UserWarning")  # logits of attention: -3 to 3
 @pytest.mark.parametrize("name", IDS)
 def test_passes_stable_baselines3s_checker(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # when torch is imported; below, warnings are errors again
         checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    env = gymnasium.make(name, population=20, render_mode="rgb_array").unwrapped
+    env = gymnasium.make(name, **people_of(name), render_mode="rgb_array").unwrapped
     checker.check_env(env, skip_render_check=False)
 
 

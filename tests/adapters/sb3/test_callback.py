@@ -168,13 +168,13 @@ def test_dict_observations_in_a_replay_buffer():
 def test_continued_training_keeps_the_correction(venv):
     model, callback = make(DQN, venv), BisimulatorCallback(batch=32, every=16, **SMALL)
     model.learn(96, callback=callback)
-    corrector, updates, group = callback.corrector, callback.corrector.updates, callback.replay_group
+    corrector, updates, group = callback.corrector, callback.corrector.updates, callback.replay_outcomes.group
     assert (group[:24] >= 0).all()  # 24 steps of 4 environments
     assert (group[24:] == -1).all()
     model.learn(96, callback=callback, reset_num_timesteps=False)
     assert callback.corrector is corrector
     assert corrector.updates > updates
-    assert callback.replay_group is group  # also of earlier decisions
+    assert callback.replay_outcomes.group is group  # also of earlier decisions
     assert (group[:48] >= 0).all()
 
 
@@ -190,7 +190,7 @@ def test_how_often_it_learns_does_not_depend_on_the_length_of_rollouts(kind, ste
 def test_wrong_options_and_unsupported_environments(venv):
     with pytest.raises(TypeError, match=r"no parameter 'alhpa'\. Did you mean 'alpha'"):
         BisimulatorCallback(alhpa=1)
-    with pytest.raises(ValueError, match="gauge must be one of"):
+    with pytest.raises(ValueError, match=r"Unknown gauge 'none'\. Known: centred"):
         BisimulatorCallback(gauge="none")
     without = DummyVecEnv([lambda: gymnasium.make("CartPole-v1")])
     with pytest.raises(ValueError, match="does not say how many groups"):

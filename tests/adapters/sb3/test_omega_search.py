@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMoni
 
 import bisimulator
 from bisimulator.adapters import WithGroups
-from bisimulator.adapters.sb3 import BisimulatorCallback, as_policy
+from bisimulator.adapters.sb3 import BisimulatorCallback, BisimulatorVecEnv, _omega_search, as_policy
 from bisimulator.adapters.sb3._omega_search import own_env
 from bisimulator.adapters.sb3.model_policy import StretchedInputs, action_probabilities
 from tests.adapters.applicants import Applicants
@@ -28,6 +28,7 @@ SMALL = {
 }
 
 
+@pytest.mark.long
 def test_the_librarys_environments(venv):
     model, callback = (
         PPO("MlpPolicy", VecMonitor(venv), **OPTIONS),
@@ -43,6 +44,21 @@ def test_the_librarys_environments(venv):
     assert (omega != 1).any()
     assert 0 <= omega.min() <= omega.max() <= 2
     assert callback.corrector.describe()["j_dyn"] > 0
+
+
+def test_candidates_are_tried_in_the_queue_also_if_a_model_is_trained_on_lives(monkeypatch):
+    """One life would be too little data for J_dyn."""
+    tried = []
+
+    def adapt(method, key, state, act, scenario, params, horizon):
+        tried.append((scenario, params.population, horizon))
+        return state
+
+    monkeypatch.setattr(_omega_search, "_adapt", adapt)
+    venv = BisimulatorVecEnv("lending", 4, view="life", population=20, horizon=60)
+    model = PPO("MlpPolicy", venv, **OPTIONS)
+    model.learn(64, callback=BisimulatorCallback(batch=64, every=64, **SMALL))
+    assert tried == [(bisimulator.make("lending").scenario, 20, 60)]
 
 
 def test_other_environments_need_a_dynamics_env():

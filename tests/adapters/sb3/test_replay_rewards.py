@@ -10,23 +10,29 @@ from stable_baselines3.common.buffers import NStepReplayBuffer, ReplayBuffer
 from stable_baselines3.her.her_replay_buffer import HerReplayBuffer
 
 from bisimulator.adapters import Corrector
+from bisimulator.adapters._corrections import Corrections
+from bisimulator.adapters._decisions import Acceptance, Decisions
 from bisimulator.adapters.sb3 import BisimulatorCallback
-from bisimulator.adapters.sb3._replay_rewards import CorrectedRewards, attach, detach
+from bisimulator.adapters.sb3._replay_rewards import CorrectedRewards, ReplayOutcomes, attach, detach
 from bisimulator.methods.bisimulator import Config
 
 BOX, TWO = spaces.Box(0, 1, (1,), np.float32), spaces.Discrete(2)
 SMALL = Config(hidden=(4,), dynamics_steps=0, learning_rate=0.05)
 
 
+def alone(corrector):
+    return Corrections(corrector, None, Acceptance(TWO))
+
+
 def filled(rng, kind=ReplayBuffer, **options):
     """A buffer of 10 x 2 decisions of groups 0 and 1, and its correction."""
     buffer = kind(20, BOX, TWO, device="cpu", n_envs=2, **options)
     corrector = Corrector(BOX, TWO, 2, config=SMALL, batch=8)
-    rewards = attach(buffer, corrector)
+    rewards = attach(buffer, alone(corrector))
     for _ in range(10):
         obs, action, group = rng.random((2, 1)), rng.integers(2, size=2), rng.integers(2, size=2)
         reward = action * rng.normal(size=2)
-        rewards.group[buffer.pos] = group
+        rewards.record(Decisions(obs, action, reward, group))
         buffer.add(obs, obs + 0.1, action, reward, np.zeros(2), [{}, {}])
         corrector.record(obs, action, reward, group)
     return buffer, corrector, rewards
@@ -41,7 +47,7 @@ def test_batches_are_corrected_with_the_current_phi(rng):
         batch = buffer.sample(32)
         obs, action = batch.observations.numpy(), batch.actions.numpy()
         places = tuple(np.array([lookup[float(x)] for x in obs[:, 0]]).T)
-        expected = original[places] + corrector.correction(obs, action, rewards.group[places])
+        expected = original[places] + corrector.correction(obs, action, rewards.outcomes.group[places])
         np.testing.assert_allclose(batch.rewards.numpy()[:, 0], expected, rtol=1e-5, atol=1e-6)
         seen.append(np.asarray(rewards[:, 0]))
         corrector.learn()
@@ -53,7 +59,7 @@ def test_batches_are_corrected_with_the_current_phi(rng):
 def test_decisions_of_unknown_groups_keep_their_reward(rng):
     _, corrector, rewards = filled(rng)
     corrector.learn()
-    rewards.group[3, 0] = -1
+    rewards.outcomes.group[3, 0] = -1
     assert rewards[3, 0] == rewards.original[3, 0]
     assert rewards[3, 1] != rewards.original[3, 1]
 
@@ -76,10 +82,12 @@ def test_a_saved_buffer_holds_the_original_rewards(rng):
     assert type(again) is np.ndarray
     np.testing.assert_array_equal(again, rewards.original)
     assert rewards.nbytes == again.nbytes
-    again = attach(buffer, corrector, rewards.group)  # as after interrupted training
+    again = attach(buffer, alone(corrector), rewards.outcomes)  # as after interrupted training
     assert again.original is rewards.original
-    assert again.group is rewards.group
-    assert (attach(buffer, corrector, np.zeros((3, 3), np.int16)).group == -1).all()  # of another buffer
+    assert again.outcomes is rewards.outcomes
+    assert (
+        attach(buffer, alone(corrector), ReplayOutcomes((3, 3))).outcomes.group == -1
+    ).all()  # another buffer's
     detach(buffer)
     assert buffer.rewards is rewards.original
 

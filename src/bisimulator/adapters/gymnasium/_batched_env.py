@@ -17,7 +17,18 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 from numpy.typing import NDArray
 
-from bisimulator.core import COUNTS, Env, Params, Scenario, State, Step, count_row, score_histograms
+from bisimulator.core import (
+    COUNTS,
+    TALLY,
+    Env,
+    Params,
+    Scenario,
+    State,
+    Step,
+    Tallies,
+    count_row,
+    score_histograms,
+)
 from bisimulator.simulation.episodes import CURVE_POINTS
 
 _IMPL = "threefry2x32"  # explicit, so that a user's default does not change what a seed means
@@ -32,6 +43,9 @@ class EnvBatch(NamedTuple):
     state: State
     t: Int[Array, "E"]
     counts: Float[Array, "E P G 7"]  # `COUNTS` within each of P equal intervals of the episode
+    tallies: (
+        Tallies  # the same of decisions about all groups at once; empty if a decision is on one applicant
+    )
 
 
 # with the keys of the running episodes' decisions, which a step only reads
@@ -50,6 +64,7 @@ class StepResult(NamedTuple):
     qualified: NDArray[np.bool_]
     accepted: NDArray[np.bool_]
     cost: NDArray[np.float32]
+    tallies: dict[str, NDArray[np.float32]]  # of each group, from decisions about all groups at once
 
 
 def episode_key(rng: np.random.Generator) -> NDArray[np.uint32]:
@@ -63,7 +78,9 @@ def _start_episode(
     """One environment (no leading axis) at the start of an episode, and the key of the episode's decisions."""
     k_reset, k_steps = jax.random.split(jax.random.wrap_key_data(key, impl=_IMPL))
     counts = jnp.zeros((intervals, params.num_groups, len(COUNTS)))
-    return EnvBatch(scenario.reset(k_reset, params), jnp.int32(0), counts), jax.random.key_data(k_steps)
+    tallies = dict.fromkeys((*scenario.tallies, *(["steps"] * bool(scenario.tallies))), counts[..., 0])
+    started = EnvBatch(scenario.reset(k_reset, params), jnp.int32(0), counts, tallies)
+    return started, jax.random.key_data(k_steps)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -94,22 +111,27 @@ def _step(
     keys: UInt32[Array, "E 2"],
     action: Int[Array, "E"],
     params: Params,
-) -> tuple[EnvBatch, Float[Array, "2 E D"], Float[Array, "7 E"]]:
-    """One decision in every environment; `StepResult` in two arrays, because each returned array costs time."""
+) -> tuple[EnvBatch, Float[Array, "2 E D"], Float[Array, "7 E"], Tallies]:
+    """One decision in every environment; `StepResult` in few arrays, because each returned array costs time."""
 
     def advance(
         env: EnvBatch, key: UInt32[Array, "2"], action: Int[Array, ""]
     ) -> tuple[EnvBatch, Step, Bool[Array, ""]]:
         state, step = scenario.step(_decision_key(key, env.t), env.state, action, params)
         accepted = scenario.accepts(action)
-        row = count_row(accepted, step.qualified, step.reward, step.cost)
         interval = _interval(env.t, env.counts.shape[0], params.horizon)
-        return EnvBatch(state, env.t + 1, env.counts.at[interval, step.group].add(row)), step, accepted
+        if step.tallies is None:
+            row = count_row(accepted, step.qualified, step.reward, step.cost)
+            counts, tallies = env.counts.at[interval, step.group].add(row), env.tallies
+        else:
+            counts, added = env.counts, {**step.tallies, "steps": jnp.ones(params.num_groups)}
+            tallies = {name: total.at[interval].add(added[name]) for name, total in env.tallies.items()}
+        return EnvBatch(state, env.t + 1, counts, tallies), step, accepted
 
     batch, step, accepted = jax.vmap(advance)(batch, keys, action)
     scalars = (step.reward, step.terminated, step.truncated, step.group, step.qualified, accepted, step.cost)
     observations = jnp.stack([step.obs, step.next_self_obs])
-    return batch, observations, jnp.stack([x.astype(jnp.float32) for x in scalars])
+    return batch, observations, jnp.stack([x.astype(jnp.float32) for x in scalars]), step.tallies or {}
 
 
 def _decision_key(key: UInt32[Array, "2"], t: Int[Array, ""]) -> Key[Array, ""]:
@@ -138,8 +160,8 @@ def _score_histograms(
 
     def of_one(index: Int[Array, ""]) -> Histograms:
         snapshot = scenario.snapshot(jax.tree.map(lambda x: x[index], batch.state))
-        histograms: Histograms = score_histograms(snapshot, params.num_groups, params.num_scores)
-        return histograms
+        true, observed = score_histograms(snapshot, params.num_groups, params.num_scores)
+        return true.astype(jnp.float32), observed.astype(jnp.float32)
 
     def fill(n: Int[Array, ""], filled: Histograms) -> Histograms:
         updated: Histograms = jax.tree.map(
@@ -153,10 +175,18 @@ def _score_histograms(
 
 
 class BatchedEnv:
-    """`num_envs` environments with NumPy inputs and outputs. Batches of equal shapes share compiled code."""
+    """`num_envs` environments with NumPy inputs and outputs. Batches of equal shapes share compiled code.
 
-    def __init__(self, env: Env, num_envs: int) -> None:
-        self.env, self.num_envs = env, num_envs
+    With `group_blind`, the entries of observations that encode the group are 0.
+    """
+
+    def __init__(self, env: Env, num_envs: int, *, group_blind: bool = False) -> None:
+        if group_blind and not env.scenario.applicants:
+            raise ValueError(
+                f"observations of {env.name!r} do not say whose turn it is, so group_blind=True would hide nothing; "
+                "leave it out"
+            )
+        self.env, self.num_envs, self.group_blind = env, num_envs, group_blind
         intervals = min(CURVE_POINTS, int(env.params.horizon))
         example = jax.eval_shape(
             lambda key, params: _start_episode(env.scenario, key, params, intervals),
@@ -178,18 +208,25 @@ class BatchedEnv:
             all_keys,
             self.env.params,
         )
-        return np.array(obs)
+        return self._shown(np.asarray(obs))
 
-    def step(self, actions: NDArray[np.int32]) -> StepResult:
-        """Decide on the current applicant of every environment."""
-        self._batch, observations, scalars = _step(
+    def _shown(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """A copy of observations as a policy may see them."""
+        shown = obs.copy()
+        if self.group_blind:
+            shown[:, 1 : 1 + self.env.num_groups] = 0.0
+        return shown
+
+    def step(self, actions: NDArray[np.int32] | NDArray[np.float32]) -> StepResult:
+        """Decide on the current applicant of every environment, or on all groups."""
+        self._batch, observations, scalars, tallies = _step(
             self.env.scenario, self._batch, self._keys, actions, self.env.params
         )
         obs, next_self_obs = np.asarray(observations)
         reward, terminated, truncated, group, qualified, accepted, cost = np.asarray(scalars)
         return StepResult(
-            obs=obs.copy(),
-            next_self_obs=next_self_obs.copy(),
+            obs=self._shown(obs),
+            next_self_obs=self._shown(next_self_obs),
             reward=reward.astype(np.float64),
             terminated=terminated.astype(np.bool_),
             truncated=truncated.astype(np.bool_),
@@ -197,6 +234,7 @@ class BatchedEnv:
             qualified=qualified.astype(np.bool_),
             accepted=accepted.astype(np.bool_),
             cost=cost.copy(),
+            tallies={name: np.array(values) for name, values in tallies.items()},
         )
 
     def outcome(self, indices: Indices) -> dict[str, NDArray[np.float32]]:
@@ -204,22 +242,33 @@ class BatchedEnv:
         true_scores, observed_scores = _score_histograms(
             self.env.scenario, self._batch, self._padded(indices), len(indices), self.env.params
         )
-        counts = self.counts(indices)
-        approvals = np.zeros((self.num_envs, *counts.shape[1:3]), np.float32)
-        approvals[indices] = counts[..., COUNTS.index("approved")].cumsum(1)
-        total = np.zeros((self.num_envs, *counts.shape[2:]), np.float32)
-        total[indices] = counts.sum(1)
+        counts, tallies = self.counts(indices), self.tallies(indices)
+
+        def of_all(values: NDArray[np.float32]) -> NDArray[np.float32]:
+            every = np.zeros((self.num_envs, *values.shape[1:]), np.float32)
+            every[indices] = values
+            return every
+
+        approved = tallies["supply"] if tallies else counts[..., COUNTS.index("approved")]
+        total = counts.sum(1)
+        if tallies:
+            total[..., COUNTS.index("reward")] = tallies.pop("reward").sum(1)
         return {
-            "counts": total,
+            "counts": of_all(total),
             "true_scores": np.array(true_scores),
             "observed_scores": np.array(observed_scores),
-            "approvals": approvals,
+            "approvals": of_all(approved.cumsum(1)),
+            **{f"{TALLY}{name}": of_all(values.sum(1)) for name, values in tallies.items()},
         }
 
     def counts(self, indices: Indices) -> NDArray[np.float32]:
         """`COUNTS` of each interval of the running episodes, (indices, intervals, groups, 7)."""
         counts: NDArray[np.float32] = np.asarray(self._batch.counts)[np.asarray(indices)]
         return counts
+
+    def tallies(self, indices: Indices) -> dict[str, NDArray[np.float32]]:
+        """The tallies of each interval of the running episodes, (indices, intervals, groups)."""
+        return {name: np.asarray(values)[np.asarray(indices)] for name, values in self._batch.tallies.items()}
 
     def _padded(self, indices: Indices) -> NDArray[np.int32]:
         """The indices in an array whose shape never changes, so that nothing compiles again."""

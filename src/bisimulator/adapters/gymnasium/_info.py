@@ -14,7 +14,8 @@ from bisimulator.core import Outcome
 if TYPE_CHECKING:
     from bisimulator.adapters.gymnasium._batched_env import StepResult
 
-_SCALARS = ("group", "qualified", "accepted", "cost")
+
+_END_OF_EPISODE = ("outcome", "final_obs", "final_info")  # what is in `info` at the end of an episode only
 
 
 def ended_outcome(info: Info) -> Outcome:
@@ -43,11 +44,13 @@ def ended_outcome(info: Info) -> Outcome:
     fields = {name: value for name, value in info["outcome"].items() if not name.startswith("_")}
     if "_outcome" in info:
         fields = {name: value[info["_outcome"]] for name, value in fields.items()}
-    return Outcome(**fields)
+    return Outcome.from_arrays(fields)
 
 
 def step_info(result: StepResult) -> dict[str, NDArray[np.generic]]:
-    """What `info` says about the people decided on, one row per environment."""
+    """What `info` says about the people decided on, or about each group; one row per environment."""
+    if result.tallies:
+        return dict(result.tallies)
     return {
         "group": result.group,
         "qualified": result.qualified,
@@ -58,9 +61,13 @@ def step_info(result: StepResult) -> dict[str, NDArray[np.generic]]:
 
 
 def info_of_one(info: Mapping[str, NDArray[np.generic]], index: int) -> Info:
-    """The `info` of a single environment: plain Python numbers, and its row of the observations."""
-    scalars = {name: info[name][index].item() for name in _SCALARS}
-    return {**scalars, "next_self_observation": info["next_self_observation"][index]}
+    """The `info` of a single environment: plain Python numbers, and its row of the arrays."""
+    rows = {
+        name: values[index]
+        for name, values in info.items()
+        if not name.startswith("_") and name not in _END_OF_EPISODE
+    }
+    return {name: row if row.ndim else row.item() for name, row in rows.items()}
 
 
 def with_masks(values: Mapping[str, object], present: NDArray[np.bool_]) -> Info:

@@ -22,9 +22,14 @@ class ObservationParamsMixin:
         return self.env.num_groups
 
     @property
+    def decisions_per_person(self) -> float:
+        """How often a person is decided on, on average."""
+        return self.env.horizon / self.env.params.population
+
+    @property
     def group_entries(self) -> range:
-        """The entries of an observation that encode the group."""
-        return range(1, 1 + self.env.num_groups)
+        """The entries of an observation that encode the group; none if a step decides on all groups."""
+        return range(1, 1 + self.env.num_groups * self.env.scenario.applicants)
 
     @property
     def observation_params(self) -> NDArray[np.float32]:
@@ -55,7 +60,7 @@ class ObservationParamsMixin:
         omega, current = check_array("observation_params", values, ndim=(2,)), self.env.params.omega
         check_shape("observation_params", omega, current.shape, "one row per group")
         low, high = self.observation_params_bounds
-        if omega.min() < low or omega.max() > high:
+        if ((omega < low) | (omega > high)).any():
             wrong = omega[(omega < low) | (omega > high)][0]
             raise ValueError(
                 f"observation_params must lie in [{low:g}, {high:g}], got {wrong:g}; pass {high:g}, for example"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bisimulator.core import COUNTS, SCORE_GRID, Env
+from bisimulator.core import SCORE_GRID, Env
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -91,6 +91,41 @@ class ScoresPanel:
             axes.text(-0.75, base + 0.12, f"Group {g + 1}", color=colour, **name)
 
 
+class BenefitsPanel:
+    """One row per group: what it needed so far as an outline, and what it received as a bar."""
+
+    def __init__(self, axes: Axes, env: Env, colours: Sequence[ColorType]) -> None:
+        self.axes, groups = axes, env.num_groups
+        rows = np.arange(groups)[::-1]  # group 1 on top
+        style: Style = {"height": 0.55, **_ANIMATED}
+        self._demand = axes.barh(rows, 0, facecolor="none", edgecolor=colours, linewidth=1.6, **style)
+        self._supply = axes.barh(rows, 0, color=colours, alpha=0.5, **style)
+        size = min(10.0, 90 / groups)
+        self._labels = [
+            axes.text(0, row, "", va="center", color=INK, **{"size": size, **_ANIMATED}) for row in rows
+        ]
+        names = [f"Group {name}" if name.isdecimal() else name for name in env.group_names]
+        axes.set(xlim=(0, 1), ylim=(-0.6, groups - 0.4), xticks=[], yticks=rows)
+        axes.set_yticklabels(names, size=size, weight="bold")
+        axes.set_title("What groups needed and received", loc="left", size=11, color=INK, pad=24)
+        legend = "line: needed    filled: received"
+        axes.text(0, 1.025, legend, transform=axes.transAxes, size=8.5, color=FAINT)
+        _mute(axes, spines=())
+
+    @property
+    def artists(self) -> list[Artist]:
+        return [*self._supply, *self._demand, *self._labels]
+
+    def update(self, supply: Floats, demand: Floats) -> None:
+        """Totals per group so far; the longest bar has a fixed length."""
+        longest = max(float(supply.max()), float(demand.max()), 1.0) / 0.8
+        for g, label in enumerate(self._labels):
+            self._supply[g].set_width(supply[g] / longest)
+            self._demand[g].set_width(demand[g] / longest)
+            label.set_text(f"{supply[g]:,.0f} of {demand[g]:,.0f}")
+            label.set_x(max(supply[g], demand[g]) / longest + 0.02)
+
+
 class RatesPanel:
     """A rate over the episode so far, one line per group, each with its current value."""
 
@@ -115,9 +150,8 @@ class RatesPanel:
     def artists(self) -> list[Artist]:
         return [*self._lines, *self._labels]
 
-    def update(self, t: int, counts: Floats, numerator: str, denominator: str) -> None:
-        """`counts` (P, G, 7): so far at the end of each interval of the episode; the two names are of `COUNTS`."""
-        part, whole = counts[..., COUNTS.index(numerator)], counts[..., COUNTS.index(denominator)]
+    def update(self, t: int, part: Floats, whole: Floats) -> None:
+        """Numerator and denominator of the rate (P, G) so far at the end of each interval of the episode."""
         rate = np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
         ends = np.ceil(np.arange(1, len(rate) + 1) * self._horizon / len(rate))
         reached = int(np.searchsorted(ends, t)) + 1 if t else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from typing import Any, TypeAlias
 
 import gymnasium
@@ -38,28 +39,44 @@ def check_seed(seed: object) -> None:
         check_int("seed", seed, min=0)
 
 
+def action_space(env: core.Env) -> spaces.Discrete | spaces.Box[np.float32]:
+    """The environment's actions as a space of Gymnasium."""
+    space = env.action_space
+    if isinstance(space, core.Discrete):
+        return spaces.Discrete(space.n)
+    return spaces.Box(space.low, space.high, space.shape, np.float32)
+
+
 def valid_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.bool_]:
-    if actions.dtype.kind not in "iu":
-        return np.zeros(actions.shape, np.bool_)
-    numbers = actions.astype(np.int64)
-    return (numbers >= 0) & (numbers < env.num_actions)
+    """Which of several actions, one row each, the environment has."""
+    space, (low, high) = env.action_space, env.action_space.bounds
+    if actions.dtype.kind not in ("iu" if isinstance(space, core.Discrete) else "iuf"):
+        return np.zeros(len(actions), np.bool_)
+    numbers = actions.astype(np.float64).reshape(len(actions), -1)
+    inside: NDArray[np.bool_] = np.logical_and.reduce((numbers >= low) & (numbers <= high), axis=1)
+    return inside
 
 
-def describe_actions(env: core.Env) -> str:
-    return " or ".join(f"{i} ({name})" for i, name in enumerate(env.scenario.action_names))
+def as_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.int32] | NDArray[np.float32]:
+    """Valid actions in the type that the environment computes with."""
+    if isinstance(env.action_space, core.Discrete):
+        return actions.astype(np.int32)
+    return actions.astype(np.float32)
 
 
-class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64]):
-    """One of the library's environments for Gymnasium, with actions 0 (reject) and 1 (accept).
+class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, Any]):
+    """One of the library's environments for Gymnasium; most have the actions 0 (reject) and 1 (accept).
 
     `info` of a step is about the person who was decided on: `group`, `qualified` (would repay or succeed, also when
     rejected), `accepted` (whether the action accepts), `cost` (paid so far) and `next_self_observation` (the same
     person after the decision). The last step adds `outcome`, from which `ended_outcome` and `metric_columns` compute
-    every metric.
+    every metric. Where a step decides on all groups at once, `info` has what each of them needed and received:
+    `supply`, `demand`, `reward`, and what else the scenario adds up.
 
     Args:
         scenario: a name of `bisimulator list`, such as "lending".
         view: "queue", or "life": an episode is one person's life, so that solvers see what becomes of a person.
+        group_blind: the entries of observations that encode the group are 0; `info` still has the group.
         render_mode: "rgb_array" or "human".
         **params: parameters of the scenario, as for `bisimulator.make`.
 
@@ -82,6 +99,7 @@ class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64
         scenario: str = "lending",
         *,
         view: core.View = "queue",
+        group_blind: bool = False,
         render_mode: str | None = None,
         **params: Any,
     ) -> None:
@@ -90,8 +108,8 @@ class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64
         self.metadata = {**self.metadata, "render_modes": available_render_modes()}
         self.render_mode = render_mode
         self.observation_space = observation_space(self.env)
-        self.action_space = spaces.Discrete(self.env.num_actions)
-        self._batch = BatchedEnv(self.env, 1)
+        self.action_space = action_space(self.env)
+        self._batch = BatchedEnv(self.env, 1, group_blind=group_blind)
         self._renderer: EpisodeRenderer | None = None
         self._obs: Observation | None = None  # of the current applicant
         self._ended = False
@@ -119,7 +137,7 @@ class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64
         """Decide on the current applicant.
 
         Args:
-            action: an index of the scenario's `action_names`, by default 0 (reject) or 1 (accept).
+            action: one of `action_space`, by default 0 (reject) or 1 (accept).
 
         Returns:
             The next applicant's observation, the reward, `terminated`, `truncated` and `info`.
@@ -164,10 +182,12 @@ class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, np.int64
         if self._ended:
             raise gymnasium.error.ResetNeeded("the episode is over; call reset() to start the next one")
 
-    def _check_action(self, action: ArrayLike) -> NDArray[np.int32]:
-        array = np.asarray(action)
-        if array.size != 1 or not valid_actions(array, self.env).all():
+    def _check_action(self, action: ArrayLike) -> NDArray[np.int32] | NDArray[np.float32]:
+        array, shape = np.asarray(action), self.env.action_space.shape
+        fits = array.size == math.prod(shape)
+        if not fits or not valid_actions(array.reshape(1, *shape), self.env).all():
+            example = "0" if shape == () else f"np.zeros({shape})"
             raise ValueError(
-                f"action must be {describe_actions(self.env)}, got {action!r}; pass 0, for example"
+                f"action must be {self.env.action_space}, got {action!r}; pass {example}, for example"
             )
-        return array.reshape(1).astype(np.int32)
+        return as_actions(array.reshape(1, *shape), self.env)

@@ -1,4 +1,4 @@
-"""Frames of a running episode: the groups' scores, true and observed, and their approval rate and recall so far.
+"""Frames of a running episode: the groups' scores, approval rate and recall so far, or what they needed and received.
 
 The axes are drawn once. A frame redraws only what changes, on the saved background.
 """
@@ -15,7 +15,14 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from bisimulator.adapters.gymnasium._render_panels import FAINT, INK, RatesPanel, ScoresPanel, group_colours
+from bisimulator.adapters.gymnasium._render_panels import (
+    FAINT,
+    INK,
+    BenefitsPanel,
+    RatesPanel,
+    ScoresPanel,
+    group_colours,
+)
 from bisimulator.core import COUNTS, Env
 from bisimulator.errors import did_you_mean
 
@@ -28,6 +35,11 @@ if TYPE_CHECKING:
 RENDER_MODES = ("rgb_array", "human")
 RENDER_FPS = 30
 
+# The titles of the rates over time: of decisions about all groups, and of decisions on one applicant.
+_RATES = (
+    ("Share of what was needed so far", "Share of what was received so far"),
+    ("Approval rate so far", "Recall so far (of the qualified)"),
+)
 _GUI_TOOLKITS = ("_tkinter", "PyQt6", "PySide6", "PyQt5", "PySide2", "wx", "gi")
 _SIZE_INCHES, _DPI = (9.6, 5.4), 100
 
@@ -84,31 +96,37 @@ class EpisodeRenderer:
         self._canvas = cast("_AggCanvas", self._figure.canvas)
         self._add_heading()
         colours, right = group_colours(env.num_groups), 0.62
-        self._scores = ScoresPanel(self._figure.add_axes((0.11, 0.115, 0.42, 0.625)), env, colours)
-        self._approval = RatesPanel(
-            self._figure.add_axes((right, 0.50, 0.315, 0.27)), env, colours, "Approval rate so far"
+        left = self._figure.add_axes((0.11, 0.115, 0.42, 0.625))
+        upper, lower = (self._figure.add_axes((right, bottom, 0.315, 0.27)) for bottom in (0.50, 0.115))
+        titles = _RATES[env.scenario.applicants]
+        self._upper, self._lower = (
+            RatesPanel(axes, env, colours, title) for axes, title in zip((upper, lower), titles, strict=True)
         )
-        self._recall = RatesPanel(
-            self._figure.add_axes((right, 0.115, 0.315, 0.27)),
-            env,
-            colours,
-            "Recall so far (of the qualified)",
-        )
-        self._approval.axes.tick_params(labelbottom=False)
-        self._recall.axes.set_xlabel("decision", color=FAINT)
+        self._scores = ScoresPanel(left, env, colours) if env.scenario.applicants else None
+        self._benefits = None if env.scenario.applicants else BenefitsPanel(left, env, colours)
+        upper.tick_params(labelbottom=False)
+        lower.set_xlabel("decision", color=FAINT)
         self._canvas.draw()
         self._background = self._canvas.copy_from_bbox(self._figure.bbox)
 
     def draw(self, batch: BatchedEnv, index: int, obs: NDArray[np.float32]) -> NDArray[np.uint8] | None:
         """The frame of environment `index`, whose current applicant shows `obs`; None if it went to a window."""
         outcome = {name: value[index] for name, value in batch.outcome([index]).items()}
-        counts = batch.counts([index])[0].cumsum(0)
-        t = int(counts[-1, :, COUNTS.index("applied")].sum())
+        if self._scores is not None:
+            self._scores.update(outcome["true_scores"], outcome["observed_scores"], obs)
+            counts = np.moveaxis(batch.counts([index])[0].cumsum(0), -1, 0)
+            applied, approved, qualified, both = counts[:4]
+            t = int(applied[-1].sum())
+            self._upper.update(t, approved, applied)
+            self._lower.update(t, both, qualified)
+        if self._benefits is not None:
+            tallies = {name: values[0].cumsum(0) for name, values in batch.tallies([index]).items()}
+            demand, supply, t = tallies["demand"], tallies["supply"], int(tallies["steps"][-1, 0])
+            self._benefits.update(supply[-1], demand[-1])
+            self._upper.update(t, demand, np.broadcast_to(demand.sum(1, keepdims=True), demand.shape))
+            self._lower.update(t, supply, np.broadcast_to(supply.sum(1, keepdims=True), supply.shape))
         self._status.set_text(f"decision {t:,} of {self._env.horizon:,}")
         self._return.set_text(f"return {outcome['counts'][:, COUNTS.index('reward')].sum():,.0f}")
-        self._scores.update(outcome["true_scores"], outcome["observed_scores"], obs)
-        self._approval.update(t, counts, "approved", "applied")
-        self._recall.update(t, counts, "approved_qualified", "qualified")
         return self._paint()
 
     def close(self) -> None:
@@ -129,7 +147,8 @@ class EpisodeRenderer:
         self._canvas.restore_region(self._background)
         for heading in (self._status, self._return):
             self._figure.draw_artist(heading)
-        for panel in (self._scores, self._approval, self._recall):
+        panels = (self._scores, self._benefits, self._upper, self._lower)
+        for panel in (panel for panel in panels if panel is not None):
             for artist in panel.artists:
                 panel.axes.draw_artist(artist)
         if self._window:

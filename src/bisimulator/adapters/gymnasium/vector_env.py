@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -24,8 +23,9 @@ from bisimulator.adapters.gymnasium._info import step_info, with_masks, zero_abs
 from bisimulator.adapters.gymnasium._observation_params import ObservationParamsMixin
 from bisimulator.adapters.gymnasium.env import (
     Observation,
+    action_space,
+    as_actions,
     check_seed,
-    describe_actions,
     observation_space,
     valid_actions,
 )
@@ -42,7 +42,7 @@ Generator: TypeAlias = tuple[np.random.Generator, int]  # with its seed
 
 
 class BisimulatorVectorEnv(
-    ObservationParamsMixin, VectorEnv[Observation, NDArray[np.int64], NDArray[np.generic]]
+    ObservationParamsMixin, VectorEnv[Observation, NDArray[np.generic], NDArray[np.generic]]
 ):
     """A batch of the library's environments for Gymnasium, stepped by one compiled program.
 
@@ -79,6 +79,7 @@ class BisimulatorVectorEnv(
         num_envs: int = 1,
         *,
         view: core.View = "queue",
+        group_blind: bool = False,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         **params: Any,
@@ -90,10 +91,10 @@ class BisimulatorVectorEnv(
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self.single_observation_space = observation_space(self.env)
-        self.single_action_space = spaces.Discrete(self.env.num_actions)
+        self.single_action_space = action_space(self.env)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._batch = BatchedEnv(self.env, num_envs)
+        self._batch = BatchedEnv(self.env, num_envs, group_blind=group_blind)
         self._generators: list[Generator | None] = [None] * num_envs
         self._renderer: EpisodeRenderer | None = None
         self._obs: Observation | None = None
@@ -214,7 +215,7 @@ class BisimulatorVectorEnv(
         self._generators = list(seeded)
         return seeded
 
-    def _check_step(self, actions: ArrayLike, skip: Flags) -> NDArray[np.int32]:
+    def _check_step(self, actions: ArrayLike, skip: Flags) -> NDArray[np.int32] | NDArray[np.float32]:
         if not self._started.all():
             raise gymnasium.error.ResetNeeded("step() was called before reset(); call reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
@@ -223,17 +224,18 @@ class BisimulatorVectorEnv(
                 'call reset(options={"reset_mask": terminated | truncated}) first'
             )
         array = np.asarray(actions)
-        if array.shape != (self.num_envs,):
+        expected = (self.num_envs, *self.env.action_space.shape)
+        if array.shape != expected:
             raise ValueError(
-                f"actions must have shape ({self.num_envs},), got {array.shape}; pass one action per environment"
+                f"actions must have shape {expected}, got {array.shape}; pass one action per environment"
             )
         wrong = ~valid_actions(array, self.env) & ~skip
         if wrong.any():
             raise ValueError(
-                f"actions must be {describe_actions(self.env)}, got {array[wrong][0]!r} "
-                f"for environments {_first_few(wrong)}; pass integers"
+                f"actions must be {self.env.action_space}, got {array[wrong][0]!r} "
+                f"for environments {_first_few(wrong)}; pass {'integers' if array.ndim == 1 else 'such numbers'}"
             )
-        return array.astype(np.int32)
+        return as_actions(array, self.env)
 
     def _check_seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None or isinstance(seed, int | np.integer):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -10,9 +9,8 @@ from typing import Any, TypeAlias
 
 import gymnasium
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Key, PyTree
 from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
@@ -20,9 +18,9 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 from bisimulator.adapters import omega_search
 from bisimulator.adapters._pytrees import add_batch_axis
 from bisimulator.adapters.corrector import Corrector
-from bisimulator.adapters.sb3.model_policy import action_probabilities, normaliser
+from bisimulator.adapters.sb3.model_policy import ModelAct, normaliser
 from bisimulator.adapters.sb3.vec_env import BisimulatorVecEnv
-from bisimulator.core import Params, Scenario
+from bisimulator.core import Params, Scenario, make
 from bisimulator.methods.bisimulator import Bisimulator, State, build
 
 MakeEnv: TypeAlias = Callable[[], gymnasium.Env[Any, Any]]
@@ -75,38 +73,18 @@ def own_env(venv: VecEnv | None) -> BisimulatorVecEnv | None:
 
 
 def _improve_compiled(corrector: Corrector, model: BaseAlgorithm, venv: BisimulatorVecEnv) -> None:
-    env = venv.envs.env
+    trained_on = venv.envs.env
+    # a candidate is evaluated on all people, also in training on lives
+    env = make(trained_on.name, **trained_on.settings)
     corrector.state = _adapt(
         build(corrector.config, env),
         corrector.next_key(),
         corrector.state,
-        _ModelAct(weakref.ref(model), env.num_actions),
+        ModelAct(weakref.ref(model), env.num_actions),
         env.scenario,
         env.params,
         env.horizon,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class _ModelAct:
-    """The model's current policy, called from a compiled program, which supplies the random numbers.
-
-    The reference is weak: JAX keeps compiled programs, and models should not be kept alive with them.
-    """
-
-    model: weakref.ref[BaseAlgorithm]
-    num_actions: int
-
-    def __call__(self, key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Int[Array, "*B"]:
-        shape = jax.eval_shape(lambda: jnp.zeros((*obs.shape[:-1], self.num_actions), jnp.float32))
-        probabilities = jax.pure_callback(self._probabilities, shape, obs, vmap_method="expand_dims")
-        return jax.random.categorical(key, jnp.log(probabilities))
-
-    def _probabilities(self, obs: Float[Array, "*B D"]) -> NDArray[np.float32]:
-        model, array = self.model(), np.asarray(obs)
-        assert model is not None
-        probabilities = action_probabilities(model, array.reshape(-1, array.shape[-1]))
-        return probabilities.reshape(*array.shape[:-1], self.num_actions)
 
 
 @partial(jax.jit, static_argnums=(0, 3, 4, 6))
@@ -114,7 +92,7 @@ def _adapt(
     method: Bisimulator,
     key: Key[Array, ""],
     state: State,
-    act: _ModelAct,
+    act: ModelAct,
     scenario: Scenario,
     params: Params,
     horizon: int,

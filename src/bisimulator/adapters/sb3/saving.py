@@ -1,9 +1,10 @@
-"""Saves a Stable-Baselines3 model (`NAME.zip`) together with R_phi and omega (`NAME.bisimulator.npz`)."""
+"""Saves a Stable-Baselines3 model (`NAME.zip`) together with what its callback learned (`NAME.bisimulator.npz`)."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,9 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import GymEnv
 
 from bisimulator import files
+from bisimulator.adapters._corrections import Corrections
 from bisimulator.adapters.sb3._omega_search import MakeEnv
+from bisimulator.adapters.sb3._replay_rewards import ReplayOutcomes
 from bisimulator.adapters.sb3.callback import BisimulatorCallback
 
 Model = TypeVar("Model", bound=BaseAlgorithm)
@@ -32,19 +35,13 @@ def save(path: str | Path, model: BaseAlgorithm, callback: BisimulatorCallback) 
         >>> save("runs/lending", model, callback)
     """
     base = _without_suffix(path)
-    corrector = callback.prepare(model)
-    settings = {
-        "config": dataclasses.asdict(corrector.config),
-        "batch": corrector.batch,
-        "num_groups": corrector.encoding.num_groups,
-        "every": callback.every,
-    }
+    corrections = callback.prepare(model)
     arrays: dict[str, NDArray[np.generic]] = {
-        "settings": np.array(json.dumps(settings)),
-        **corrector.state_dict(),
+        "settings": np.array(json.dumps(_settings(callback, corrections))),
+        **corrections.state_dict(),
     }
-    if callback.replay_group is not None:
-        arrays["replay_group"] = callback.replay_group
+    if callback.replay_outcomes is not None:
+        arrays |= callback.replay_outcomes.state_dict()
     base.parent.mkdir(parents=True, exist_ok=True)
     model.save(base.with_name(f"{base.name}.zip"))
     files.write_arrays(_correction_file(base), arrays)
@@ -67,7 +64,7 @@ def load(
         algorithm: the class of the model, such as `PPO`.
         env: the environment to continue in.
         dynamics_env: as for `BisimulatorCallback`.
-        **options: `score` and `reject`, if the callback had them; all others go to `algorithm.load`.
+        **options: `accepted`, `score` and `reject`, if the callback had them; all others go to `algorithm.load`.
 
     Returns:
         The model and its callback.
@@ -87,25 +84,36 @@ def load(
             f"{algorithm.__name__}.load({str(path)!r})"
         )
     arrays = files.read_arrays(_correction_file(base))
-    settings, replay_group = json.loads(str(arrays.pop("settings"))), arrays.pop("replay_group", None)
-    # JSON has lists where the configuration has tuples
-    tuples = {name: tuple(value) for name, value in settings["config"].items() if isinstance(value, list)}
-    again = {name: options.pop(name) for name in ("score", "reject") if name in options}
-    callback = BisimulatorCallback(
-        num_groups=settings["num_groups"],
-        every=settings["every"],
-        dynamics_env=dynamics_env,
-        batch=settings["batch"],
-        **(settings["config"] | tuples | again),
-    )
+    settings = json.loads(str(arrays.pop("settings")))
+    again = {name: options.pop(name) for name in ("accepted", "score", "reject") if name in options}
+    callback = BisimulatorCallback(dynamics_env=dynamics_env, **_with_tuples(settings), **again)
     model = algorithm.load(base.with_name(f"{base.name}.zip"), env=env, **options)
-    corrector = callback.prepare(model)
-    corrector.load_state_dict(arrays)
-    callback.replay_group = replay_group
-    venv = model.get_env()
-    if corrector.omega.size and venv is not None:
+    corrections = callback.prepare(model)
+    corrections.load_state_dict(arrays)
+    callback.replay_outcomes = ReplayOutcomes.from_state_dict(arrays)
+    venv, corrector = model.get_env(), corrections.corrector
+    if corrector is not None and corrector.omega.size and venv is not None:
         venv.env_method("set_observation_params", corrector.omega)
     return model, callback
+
+
+def _settings(callback: BisimulatorCallback, corrections: Corrections) -> dict[str, Any]:
+    """The keywords with which the callback is made again; functions are left out."""
+    corrector, goal = corrections.corrector, corrections.goal
+    settings: dict[str, Any] = {"every": callback.every}
+    if goal is not None:
+        settings["num_groups"] = goal.num_groups
+        if goal.goal.demands:
+            settings["goal"] = goal.goal.to_json()
+            settings["control"] = dataclasses.asdict(goal.controller.config)
+    if corrector is not None:
+        settings |= {"batch": corrector.batch, **dataclasses.asdict(corrector.config)}
+    return settings
+
+
+def _with_tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has lists where the configuration has tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
 
 
 def _without_suffix(path: str | Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
 from bisimulator.report._by_scenario import JobEntry
+from bisimulator.report._styles import Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,8 +97,7 @@ def line(entry: JobEntry, **changes: Any) -> Keywords:
     return {"color": look.colour, "linestyle": dashes, "linewidth": 1.5, **changes}
 
 
-def point(entry: JobEntry, **changes: Any) -> Keywords:
-    look = entry.style
+def point(look: Style, **changes: Any) -> Keywords:
     return {
         "color": look.colour,
         "marker": look.marker,
@@ -108,10 +109,10 @@ def point(entry: JobEntry, **changes: Any) -> Keywords:
     }
 
 
-def hollow(entry: JobEntry) -> Keywords:
+def hollow(look: Style) -> Keywords:
     """The point of the paper's number."""
-    edge = {"markerfacecolor": "none", "markeredgecolor": entry.style.colour, "markeredgewidth": 0.9}
-    return point(entry, markersize=5, alpha=0.75, **edge)
+    edge = {"markerfacecolor": "none", "markeredgecolor": look.colour, "markeredgewidth": 0.9}
+    return point(look, markersize=5, alpha=0.75, **edge)
 
 
 def shade(axis: Axes, entry: JobEntry, x: ArrayLike, mean: Values, half: Values) -> None:
@@ -169,6 +170,16 @@ def thousands(axis: Axes) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0"))
+
+
+def figure_format(path: Path) -> str:
+    """The format that a file's name asks for, one of `FORMATS`."""
+    kind = path.suffix.removeprefix(".")
+    if kind not in FORMATS or path.is_dir():
+        raise ValueError(
+            f"the figure's file must end in .{', .'.join(FORMATS)}, got {path}; try {path}/figure.svg"
+        )
+    return kind
 
 
 def encode(figure: Figure, kind: str) -> bytes:

@@ -78,10 +78,11 @@ def label_ends(axis: Axes, ends: Sequence[tuple[float, str, str]], height: float
         _write(axis, 1.055, float(place), text, colour)
 
 
-def label_points(axis: Axes, points: Sequence[Labelled]) -> None:
+def label_points(axis: Axes, points: Sequence[Labelled], curve: Sequence[Labelled] = ()) -> None:
     """Labels next to points, clear of all points, bars and labels, each block at the nearest free place.
 
-    Points that coincide share a block, with one line each. A block that is far off gets a leader line.
+    Points that coincide share a block, with one line each. A block that is far off gets a leader line. Labels also
+    keep clear of a `curve`, given by points close together, unless there is no such place.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -93,12 +94,13 @@ def label_points(axis: Axes, points: Sequence[Labelled]) -> None:
     unit, to_axes = figure.dpi / 72, axis.transAxes.inverted().transform
     pixels = {point: axis.transData.transform((point.x, point.y)) for point in points}
     taken = [box for point in points for box in _occupied(axis, point, unit)]
+    on_curve = [box for point in curve for box in _occupied(axis, point, unit)]
     for block in _blocks([point for point in points if point.text], pixels, 3 * unit):
         x, y = pixels[block[0]]
         texts = [_write(axis, 0, 0, point.text, point.colour) for point in block]
         extents = [text.get_window_extent(renderer) for text in texts]
         width, line = max(e.width for e in extents), SIZE * _LINE_HEIGHT * unit
-        box = _free_place(x, y, (width, line * len(block)), axis.bbox.extents, taken, unit)
+        box = _free_place(x, y, (width, line * len(block)), axis.bbox.extents, taken, on_curve, unit)
         taken.append(box)
         for i, text in enumerate(texts):
             text.set_position(tuple(to_axes((box[0], box[3] - (i + 0.5) * line))))
@@ -136,21 +138,35 @@ def _blocks(
 
 
 def _free_place(
-    x: float, y: float, size: tuple[float, float], frame: Sequence[float], taken: Sequence[Box], unit: float
+    x: float,
+    y: float,
+    size: tuple[float, float],
+    frame: Sequence[float],
+    taken: Sequence[Box],
+    on_curve: Sequence[Box],
+    unit: float,
 ) -> Box:
-    """The nearest box next to (x, y) within the frame that overlaps nothing; else the nearest box."""
-    width, height = size
-    places = []
+    """The nearest box within the frame that overlaps nothing, else nothing but the curve; else the nearest box.
+
+    If the curve is in the way next to (x, y), places further aside are tried first.
+    """
+    for slope, others in ((1, [*taken, *on_curve]), (6, [*taken, *on_curve]), (1, taken)):
+        for a in _places(x, y, size, slope, unit):
+            inside = a[0] > frame[0] and a[2] < frame[2] and a[1] > frame[1] and a[3] < frame[3]
+            if inside and all(a[0] > b[2] or a[2] < b[0] or a[1] > b[3] or a[3] < b[1] for b in others):
+                return a
+    return _places(x, y, size, 1, unit)[0]
+
+
+def _places(x: float, y: float, size: tuple[float, float], slope: float, unit: float) -> list[Box]:
+    """Boxes next to (x, y), the nearest first; with every line up or down, `slope` points further aside."""
+    (width, height), places = size, []
     for ring in range(_RINGS):
         for up in (ring, -ring) if ring else (0,):
-            aside, bottom = (8 + ring) * unit, y + up * 6 * unit - height / 2
+            aside, bottom = (8 + slope * ring) * unit, y + up * 6 * unit - height / 2
             for left in (x + aside, x - aside - width):
                 places.append((left, bottom, left + width, bottom + height))
-    for a in places:
-        inside = a[0] > frame[0] and a[2] < frame[2] and a[1] > frame[1] and a[3] < frame[3]
-        if inside and all(a[0] > b[2] or a[2] < b[0] or a[1] > b[3] or a[3] < b[1] for b in taken):
-            return a
-    return places[0]
+    return places
 
 
 def _write(axis: Axes, x: float, y: float, text: str, colour: str) -> Text:

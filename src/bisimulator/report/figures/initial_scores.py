@@ -26,10 +26,11 @@ _MAX_BARS = 3  # groups that bars can show side by side
 
 
 def draw(results: Sequence[Result]) -> dict[str, Figure]:
-    """`SCENARIO-initial` for every scenario."""
+    """`SCENARIO-initial` for every scenario in which people have scores."""
     return {
         f"{scenario.name}-initial": _figure(scenario.name, shares(scenario))
         for scenario in by_scenario(results)
+        if scenario.env.scenario.applicants
     }
 
 

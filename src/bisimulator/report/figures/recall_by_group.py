@@ -1,4 +1,4 @@
-"""Many groups: the recall of each, and its mean, SD and gap over groups, for every method."""
+"""Many groups: the main rate of each (recall), and its mean, SD and gap over groups, for every method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from bisimulator.jobs.store import Result
 from bisimulator.report._by_scenario import ScenarioResults, by_scenario
-from bisimulator.report._table_columns import heading
+from bisimulator.report._table_columns import heading, title
 from bisimulator.report.figures import _canvas as canvas
 from bisimulator.report.figures import _labels as labels
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 2.6
 MANY = 3  # groups; the tables have the recalls of two
-_OVER_GROUPS = ("recall_mean", "recall_sd", "recall_gap")
+_OVER_GROUPS = ("mean", "sd", "gap")
 
 
 def draw(results: Sequence[Result]) -> dict[str, Figure]:
@@ -32,6 +32,7 @@ def draw(results: Sequence[Result]) -> dict[str, Figure]:
 
 
 def _figure(scenario: ScenarioResults) -> Figure:
+    rate = scenario.env.scenario.main_rate
     note = "After the training, with 95% intervals over seeds."
     if any(entry.paper for entry in scenario.entries):
         note += " Hollow: the paper's numbers."
@@ -41,29 +42,29 @@ def _figure(scenario: ScenarioResults) -> Figure:
             1 + len(_OVER_GROUPS),
             width=3.0,
             height=HEIGHT + 0.6,
-            title=f"{scenario.name}: recall of each group",
+            title=f"{scenario.name}: {title(f'{rate}_g1').partition(',')[0]} of each group",
             note=note,
             width_ratios=(2.4, 1, 1, 1),
         )
         _each(axes[0, 0], scenario)
         for axis, column in zip(axes[0, 1:], _OVER_GROUPS, strict=True):
-            _over(axis, scenario, column)
+            _over(axis, scenario, f"{rate}_{column}")
         axes[0, 1].set_yticks(range(len(scenario.entries)), [entry.short for entry in scenario.entries])
     return figure
 
 
 def _each(axis: Axes, scenario: ScenarioResults) -> None:
-    groups = scenario.env.num_groups
+    groups, rate = scenario.env.num_groups, scenario.env.scenario.main_rate
     numbers, ends = np.arange(1, groups + 1), []
     for entry in scenario.entries:
-        mean, half = np.array([entry.result.summary[f"recall_g{g}"] for g in numbers]).T
+        mean, half = np.array([entry.result.summary[f"{rate}_g{g}"] for g in numbers]).T
         canvas.shade(axis, entry, numbers, mean, half)
         size = canvas.marker_size(4, groups)
         axis.plot(numbers, mean, **canvas.line(entry), marker=entry.style.marker, markersize=size)
         ends.append((float(mean[-1]), entry.short, entry.style.colour))
     canvas.group_axis(axis, groups)
-    axis.set_ylim(0, 1.05)
-    axis.set_title("Recall")
+    axis.set_ylim(0, 1.05 if scenario.env.scenario.applicants else None)
+    axis.set_title(heading(f"{rate}_g1").partition(",")[0])
     labels.label_ends(axis, [end for end in ends if not np.isnan(end[0])], HEIGHT)
 
 
@@ -72,8 +73,8 @@ def _over(axis: Axes, scenario: ScenarioResults, column: str) -> None:
     for row, entry in enumerate(scenario.entries):
         mean, half = entry.result.summary[column]
         if column in entry.paper:
-            axis.plot(entry.paper[column].mean, row + 0.18, **canvas.hollow(entry))
-        axis.errorbar(mean, row, None, np.nan_to_num(half), elinewidth=1, **canvas.point(entry))
+            axis.plot(entry.paper[column].mean, row + 0.18, **canvas.hollow(entry.style))
+        axis.errorbar(mean, row, None, np.nan_to_num(half), elinewidth=1, **canvas.point(entry.style))
     axis.set_title(heading(column))
     axis.set_yticks(range(len(scenario.entries)), [""] * len(scenario.entries))
     axis.set_ylim(len(scenario.entries) - 0.5, -0.5)

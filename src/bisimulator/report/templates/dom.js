@@ -40,11 +40,11 @@ function tickText(value, digits) {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-// From a range to pixels; values outside the range are drawn on its edge.
-const scale = (from, to) => (value) => {
-  const inside = Math.min(from[1], Math.max(from[0], value));
-  return to[0] + ((inside - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
-};
+// From a range to pixels.
+const linear = (from, to) => (value) => to[0] + ((value - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
+
+// The same, but values outside the range are drawn on its edge.
+const scale = (from, to) => (value) => linear(from, to)(Math.min(from[1], Math.max(from[0], value)));
 
 // The range of an axis for values and their intervals, with a small margin. Intervals of few seeds can be far wider than
 // the values are apart; they may make the range three times as wide and no more, and never exceed the bounds.

@@ -6,6 +6,7 @@ const withLook = (series) => (series.method ? { ...data.looks[series.method], ..
 const withLooks = (spec) => ({
   ...spec,
   series: spec.series.map(withLook),
+  references: spec.references || [],
   paper: (spec.paper || []).map((point) => ({ ...withLook(point), hollow: true })),
 });
 

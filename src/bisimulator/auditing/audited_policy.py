@@ -1,0 +1,39 @@
+"""What an audit is about: a policy, and the people as it sees them."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+
+from bisimulator.core import Env
+from bisimulator.policies import Policy
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class AuditedPolicy:
+    """A policy, the environment as it sees it, and how it is called and described."""
+
+    name: str
+    description: str  # what it does, in one sentence
+    env: Env
+    policy: Policy
+    notes: tuple[str, ...] = ()
+    whole_bins: Env | None = None  # the environment before its bins were split at the policy's thresholds
+
+    @property
+    def people_env(self) -> Env:
+        """The environment of the people as they were given, for everything that is not about this policy."""
+        return self.env if self.whole_bins is None else self.whole_bins
+
+    def __repr__(self) -> str:
+        return f"AuditedPolicy({self.name!r} on {self.env.name!r}: {self.description})"
+
+    def _repr_html_(self) -> str:
+        name, env, description = map(html.escape, (self.name, self.env.name, self.description))
+        return f"<p><b>{name}</b> on {env}: {description}</p>"
+
+
+def with_true_scores(env: Env) -> Env:
+    """The environment in which everybody sees true scores, where exact tools apply."""
+    model = env.scenario.person_model
+    return env if model is None else env.with_omega(model.true_omega(env.params))

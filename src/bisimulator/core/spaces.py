@@ -1,0 +1,48 @@
+"""What an action can be."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeAlias
+
+
+@dataclasses.dataclass(frozen=True)
+class Discrete:
+    """One of n actions, numbered from 0."""
+
+    n: int
+    names: tuple[str, ...] = ()  # for display; empty if they have none
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest action."""
+        return 0, self.n - 1
+
+    def __str__(self) -> str:
+        if self.names:
+            return " or ".join(f"{i} ({name})" for i, name in enumerate(self.names))
+        return f"a whole number from 0 to {self.n - 1}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """Real numbers from `low` to `high`."""
+
+    low: float
+    high: float
+    shape: tuple[int, ...]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest entry."""
+        return self.low, self.high
+
+    def __str__(self) -> str:
+        return f"an array of shape {self.shape} with numbers from {self.low:g} to {self.high:g}"
+
+
+ActionSpace: TypeAlias = Discrete | Box

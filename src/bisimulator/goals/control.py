@@ -1,0 +1,143 @@
+"""Control of a goal during training: multipliers that follow the violations, and the reward correction they make.
+
+With slack_d the slack of demand d on the groups' rates (see `demands`), measured on the newest decisions,
+    I_d <- max(0, I_d - eta slack_d),    lambda_d = max(0, I_d - k_p slack_d)
+(dual ascent as a PI controller: Stooke et al. 2020). A solver that is paid r + sum over d of lambda_d * d slack_d /
+d decision maximises the Lagrangian of "the highest return that meets the goal". Slacks, rewards and groups are
+measured in units of their own size, so that the same gains serve any currency, score and number of people.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bisimulator.errors import check_options, check_real
+from bisimulator.goals.demands import Demand
+from bisimulator.goals.goal import Goal
+from bisimulator.goals.moments import M
+
+
+@dataclasses.dataclass(frozen=True)
+class GoalConfig:
+    """How the multipliers are controlled. Their unit is the root mean square of the rewards."""
+
+    window: float = 20_000.0  # decisions over which the groups' rates are averaged
+    eta: float = 0.3  # integral gain: by how much a multiplier grows in 512 decisions per unit of violation
+    proportional: float = 60.0  # proportional gain: how strongly it reacts to the violation at the moment
+    largest_violation: float = 0.1  # a larger one counts as this, so that it neither overshoots nor winds up
+    max_multiplier: float = 50.0
+
+    def __post_init__(self) -> None:
+        check_real("window", self.window, min=1)
+        check_options(self)
+
+
+_KNOWN = 1e-3  # of a decision: a group that was not seen for many windows demands nothing
+_DECISIONS = 512  # decisions to which `eta` refers: PPO's batch
+
+
+class ControlState(eqx.Module):
+    levels: tuple[
+        Float[Array, ""], ...
+    ]  # what is asked: part of the state, so that levels share a compiled program
+    squares: Float[Array, ""]  # sum of the squared rewards of the newest decisions
+    sums: Float[Array, "G M"]  # moments of the newest decisions
+    integral: tuple[Float[Array, "D"], ...]  # one array per demand of the goal
+    multipliers: tuple[Float[Array, "D"], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Controller:
+    """Measures decisions and prices them; a decision is given by its moments (`goals.moments`) and its group."""
+
+    goal: Goal
+    config: GoalConfig
+    num_groups: int
+    num_scores: int
+
+    def init(self) -> ControlState:
+        levels = tuple(jnp.float32(demand.level) for demand in self.goal.demands)
+        zeros = tuple(jnp.zeros(demand.num_demands(self.num_groups)) for demand in self.goal.demands)
+        sums = jnp.zeros((self.num_groups, M.FINAL + self.num_scores))
+        return ControlState(levels, jnp.zeros(()), sums, zeros, zeros)
+
+    def measure(
+        self, state: ControlState, moments: Float[Array, "*B M"], group: Int[Array, "*B"]
+    ) -> ControlState:
+        """Update the rates and the multipliers with decisions of the current policy."""
+        c, number = self.config, group.size
+        memory = math.exp(-number / c.window)
+        squares = memory * state.squares + (moments[..., M.REWARD] ** 2).sum()
+        sums = (memory * state.sums).at[group.reshape(-1)].add(moments.reshape(number, -1))
+        measured = dataclasses.replace(state, squares=squares, sums=sums)
+        integral, multipliers = [], []
+        slacks = self.slacks(measured)
+        for demand, slack, before in zip(self.goal.demands, slacks, state.integral, strict=True):
+            violation = -slack / self._magnitude(demand, measured)
+            violation = jnp.clip(violation, -c.largest_violation, c.largest_violation)
+            after = jnp.clip(before + c.eta * number / _DECISIONS * violation, 0.0, c.max_multiplier)
+            integral.append(after)
+            multipliers.append(jnp.clip(after + c.proportional * violation, 0.0, c.max_multiplier))
+        return ControlState(state.levels, squares, sums, tuple(integral), tuple(multipliers))
+
+    def correction(
+        self, state: ControlState, moments: Float[Array, "*B M"], group: Int[Array, "*B"]
+    ) -> Float[Array, "*B"]:
+        """What is added to the reward of each decision.
+
+        A decision moves its group's rate by (d numerator - rate * d denominator) / denominator. Multiplied with the
+        number of decisions about the smallest group of a demand, this does not depend on how large the groups are.
+        """
+        correction = jnp.zeros(group.shape)
+        for demand, multipliers in zip(self.goal.demands, state.multipliers, strict=True):
+            whole, rates = state.sums[:, demand.denominator], demand.rates(state.sums, jnp)
+            weights = multipliers * demand.sizes(state.sums[:, M.APPLIED], jnp)
+            price = demand.pressure(weights, rates, jnp) / jnp.maximum(whole, _KNOWN)[:, None]
+            change = demand.parts(moments) - rates[group] * moments[..., demand.denominator, None]
+            correction += (price[group] * change).sum(-1) / self._magnitude(demand, state)
+        return correction * _reward_size(state)
+
+    def slacks(self, state: ControlState) -> list[Float[Array, "D"]]:
+        """Of every demand."""
+        return [
+            demand.slack_at(
+                level, demand.rates(state.sums, jnp), state.sums[:, demand.denominator] > _KNOWN, jnp
+            )
+            for demand, level in zip(self.goal.demands, state.levels, strict=True)
+        ]
+
+    def _magnitude(self, demand: Demand, state: ControlState) -> Float[Array, ""]:
+        visits = state.sums[:, M.APPLIED].sum() / jnp.maximum(state.sums[:, M.PEOPLE].sum(), _KNOWN)
+        magnitude = demand.magnitude(_reward_size(state), visits, self.num_scores)
+        return jnp.maximum(magnitude, 1e-6)
+
+    def _each(self, state: ControlState) -> Iterator[tuple[Demand, Float[Array, "D"], Float[Array, "D"]]]:
+        """Every demand with its multipliers and slacks."""
+        return zip(self.goal.demands, state.multipliers, self.slacks(state), strict=True)
+
+    def describe(self, state: ControlState) -> dict[str, Array]:
+        """Of every demand its multipliers and slacks."""
+        described = {}
+        for demand, multipliers, slack in self._each(state):
+            described[f"multiplier/{demand.name}"] = multipliers
+            described[f"slack/{demand.name}"] = slack
+        return described
+
+    def diagnostics(self, state: ControlState) -> dict[str, Array]:
+        """Of every demand its largest multiplier and its violation."""
+        found = {}
+        for demand, multipliers, slack in self._each(state):
+            found[f"multiplier/{demand.name}"] = multipliers.max()
+            found[f"violation/{demand.name}"] = jnp.maximum(-slack.min(), 0.0)
+        return found
+
+
+def _reward_size(state: ControlState) -> Float[Array, ""]:
+    """The root mean square of the rewards."""
+    return jnp.sqrt(state.squares / jnp.maximum(state.sums[:, M.APPLIED].sum(), _KNOWN))

@@ -1,0 +1,98 @@
+"""The learned frontier: what training reaches at each level of a goal, beside what is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bisimulator.core import Values
+from bisimulator.evaluation.goal_outcome import GoalOutcome
+from bisimulator.exact.frontier import Frontier
+from bisimulator.goals import DEMANDS
+from bisimulator.jobs.spec import Spec
+from bisimulator.report.figures import _canvas as canvas
+from bisimulator.report.frontiers import axis_label
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LEARNED, _STATIONARY, _BLIND = "#0B6E99", "#D1702A", "#7A5195"
+
+
+def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | None) -> Figure:
+    """One point per level with its 95% intervals; a short line leads from what was asked to what was reached."""
+    name = outcomes[0].demand.partition("=")[0]
+    blind = " without looking at the group" if spec.solver.group_blind else ""
+    with canvas.style():
+        figure, axes = canvas.panels(
+            1,
+            1,
+            width=6.4,
+            height=4.0,
+            title=f"{spec.scenario}: {spec.method} told to reach {name}{blind}",
+            note=f"{len(spec.seeds)} seeds, 95% intervals. Ticks: the level that was asked for.",
+        )
+        axis = axes[0, 0]
+        if exact is not None:
+            axis.plot(
+                exact.levels,
+                exact.upper_bound,
+                color=canvas.INK,
+                linewidth=1.6,
+                label="provable optimum of any policy",
+            )
+            axis.plot(
+                exact.levels,
+                exact.stationary_value,
+                color=_STATIONARY,
+                linewidth=1.4,
+                linestyle=(0, (5, 2)),
+                label="best by score and group",
+            )
+            if exact.group_blind_value is not None:
+                axis.plot(
+                    exact.levels,
+                    exact.group_blind_value,
+                    color=_BLIND,
+                    linewidth=1.4,
+                    linestyle=(0, (2, 1.5)),
+                    label="best by score alone",
+                )
+        reached, returns = (
+            np.array([getattr(o, f) for o in outcomes]) for f in ("reached", "average_return")
+        )
+        axis.errorbar(
+            reached[:, 0],
+            returns[:, 0],
+            np.nan_to_num(returns[:, 1]),
+            np.nan_to_num(reached[:, 1]),
+            color=_LEARNED,
+            marker="o",
+            markersize=5.5,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            elinewidth=1,
+            linestyle="none",
+            label=f"learned by {spec.method}",
+            zorder=3,
+        )
+        asked = np.array([o.asked for o in outcomes])
+        axis.plot(asked, returns[:, 0], color=_LEARNED, marker="|", linestyle="none", markersize=9)
+        axis.hlines(returns[:, 0], asked, reached[:, 0], color=_LEARNED, linewidth=0.7, alpha=0.6)
+        x, y = np.concatenate([reached[:, 0], asked]), returns[:, 0]
+        if exact is not None:  # beside the learned points: a frontier may fall off steeply beyond them
+            near = (exact.levels >= reached[:, 0].min()) & (exact.levels <= reached[:, 0].max())
+            x, y = np.append(x, exact.levels), np.append(y, exact.upper_bound[near])
+        axis.set_xlim(canvas.limits(x, _padded(reached[:, 1], x)))
+        axis.set_ylim(canvas.limits(y, _padded(returns[:, 1], y)))
+        axis.set_xlabel(axis_label(DEMANDS[name]))
+        axis.set_ylabel("average return")
+        axis.legend(loc="best")
+    return figure
+
+
+def _padded(halves: Values, like: Values) -> Values:
+    """Half widths as long as the values; the others have none."""
+    return np.concatenate([np.nan_to_num(halves), np.zeros(len(like) - len(halves))])

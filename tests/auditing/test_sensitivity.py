@@ -1,0 +1,74 @@
+"""Numbers over an assumption are those of an environment with that value."""
+
+import numpy as np
+import pytest
+
+import bisimulator
+from bisimulator.auditing.group_numbers import PolicyRow
+from bisimulator.auditing.sensitivity import (
+    Sweep,
+    SweptPoint,
+    below_four_fifths,
+    findings_in_words,
+    looked_at,
+)
+from bisimulator.exact.chain import expect
+
+
+def test_each_point_is_the_same_decisions_with_one_other_setting(result, env):
+    sweeps = {sweep.name: sweep for sweep in result.sweeps}
+    changes = {
+        "How far a repaid loan raises a score": lambda value: {"score_up": int(value)},
+        "How far a default lowers a score": lambda value: {"score_down": int(value)},
+        "What a default costs": lambda value: {"reward_default": -value},
+        "How often people apply": lambda value: {"horizon": round(200 * value)},
+    }
+    assert list(sweeps) == list(changes)
+    accept = result.consequences.accept
+    for name, change in changes.items():
+        assert sweeps[name].now in sweeps[name].values
+        for point in (sweeps[name].points[0], sweeps[name].points[-1]):
+            other = bisimulator.make("lending", **{**env.settings, **change(point.value)})
+            expected = expect(other, accept)
+            assert point.row.earned == pytest.approx(expected.average_return)
+            np.testing.assert_allclose(point.row.recalls, expected.recall)
+            assert point.accept_all_earns == pytest.approx(expect(other, np.ones((2, 4))).average_return)
+
+
+def test_bins_stay_split(env):
+    from bisimulator.auditing.sensitivity import sweep_assumptions
+    from bisimulator.auditing.thresholds import from_thresholds
+
+    audited = from_thresholds("500", env)
+    accept = np.array([[0, 0, 0, 1, 1, 1, 1, 1]] * 2, float)  # every bin of 450 to 600 is split at a third
+    assert audited.env.params.num_scores == 8
+    cost = sweep_assumptions(audited, accept)[2]
+    now = next(point for point in cost.points if point.value == cost.now)
+    assert now.row.earned == pytest.approx(expect(audited.env, accept).average_return)
+
+
+def swept(ratios, now):
+    points = [
+        SweptPoint(float(k), PolicyRow("", 0.0, (1.0, r), (0.5, 0.5), (1.0, 2.0)), 1.0)
+        for k, r in enumerate(ratios)
+    ]
+    return Sweep("What a default costs", "times", float(now), tuple(points))
+
+
+def test_a_finding_holds_around_the_audit_s_value():
+    sweep = swept([0.7, 0.9, 0.7, 0.75, 0.85], now=3)
+    assert sweep.holds(below_four_fifths) == (2.0, 3.0)
+    words = findings_in_words([sweep], start_gap=0.5, groups=2)
+    assert words == [
+        "The lower acceptance rate is below .80 of the higher: it stays so if what a default costs is 2 to 3 times.",
+        "The groups end further apart than they began: it stays so for all values looked at.",
+        "Accepting everybody would earn more: it stays so for all values looked at.",
+    ]
+    assert "what a default costs, 0 to 4 times (in this audit 3)" in looked_at([sweep])
+
+
+def test_policies_without_a_table_of_scores_have_no_sweeps(result):
+    import dataclasses
+
+    simulated = dataclasses.replace(result.consequences, accept=None)
+    assert dataclasses.replace(result, consequences=simulated).sweeps == ()
