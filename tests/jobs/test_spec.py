@@ -158,9 +158,9 @@ def test_the_solver_follows_the_view_and_the_goal(method):
 
 
 def test_control_changes_only_what_it_names():
-    spec = make_spec("lending", "ppo", goal="min-recall=0.9", control={"eta": 0.1})
-    assert spec.control == GoalConfig(eta=0.1)
-    assert make_spec("lending", "ppo", goal="min-recall=0.9", control=GoalConfig(eta=0.1)) == spec
+    spec = make_spec("lending", "ppo", goal="min-recall=0.9", control={"eta": 0.2})
+    assert spec.control == GoalConfig(eta=0.2)
+    assert make_spec("lending", "ppo", goal="min-recall=0.9", control=GoalConfig(eta=0.2)) == spec
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_view_goal_and_control_are_in_the_name():
         {"goal": "min-recall=0.80000001"},
         {"goal": "recall-gap=0.1"},
         {"goal": "recall-gap=0.1,raise-only"},
-        {"goal": "min-recall=0.9", "control": {"eta": 0.1}},
+        {"goal": "min-recall=0.9", "control": {"eta": 0.2}},
     ]
     names = [make_spec("lending", "ppo", **change).name for change in changes]
     assert len(set(names)) == len(names)

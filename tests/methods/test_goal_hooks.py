@@ -14,7 +14,7 @@ import bisimulator
 from bisimulator import registry
 from bisimulator.goals import DEMANDS, Goal, GoalConfig, Moments
 from bisimulator.methods.goal_hooks import with_goal
-from bisimulator.methods.hooks import LearnedMethod, Plain
+from bisimulator.methods.hooks import LearnedMethod, Plain, standardise
 from bisimulator.solvers import trainer
 from tests.methods.batches import group_batch, random_batch
 from tests.small import HORIZON, POPULATION, SEEDS, tiny
@@ -167,10 +167,12 @@ def test_equal_goals_share_their_compiled_program():
 
 
 def test_a_multiplier_follows_the_controller():
-    """I <- clip(I - eta slack), lambda = clip(I - k slack), on clipped slacks of rates with an exponential memory."""
-    config = GoalConfig(window=50.0, eta=0.5, proportional=2.0, largest_violation=0.3, max_multiplier=1.5)
+    """u <- max(0, u + eta v), lambda = clip(exp(u + k v) - 1), on clipped violations v of the newest decisions."""
+    config = GoalConfig(
+        window=50.0, recent=20.0, eta=0.5, proportional=2.0, largest_violation=0.3, max_multiplier=1.5
+    )
     method = hooks("min-recall=0.9", **dataclasses.asdict(config))
-    state, sums, integral = start(method), np.zeros((2, 2)), np.zeros(2)
+    state, sums, recent, integral = start(method), np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2)
     assert not np.asarray(state.control.multipliers[0]).any()
     for seed in range(30):
         batch = random_batch(seed) if seed < 10 or seed > 20 else batch_with(True, seed=seed)
@@ -178,13 +180,20 @@ def test_a_multiplier_follows_the_controller():
         group, qualified, accepted = (
             np.asarray(x).ravel() for x in (batch.group, batch.qualified, batch.accepted)
         )
-        sums *= np.exp(-len(group) / config.window)
-        for g in range(2):
-            sums[g] += (accepted & qualified & (group == g)).sum(), (qualified & (group == g)).sum()
+        new = np.array(
+            [
+                [(accepted & qualified & (group == g)).sum(), (qualified & (group == g)).sum()]
+                for g in range(2)
+            ]
+        )
+        sums = np.exp(-len(group) / config.window) * sums + new
+        recent = np.exp(-len(group) / config.recent) * recent + new
         slack = sums[:, 0] / sums[:, 1] - 0.9
-        clipped = np.clip(slack, -config.largest_violation, config.largest_violation)
-        integral = np.clip(integral - config.eta * len(group) / 512 * clipped, 0, config.max_multiplier)
-        expected = np.clip(integral - config.proportional * clipped, 0, config.max_multiplier)
+        violation = 0.9 - recent[:, 0] / recent[:, 1]
+        violation = np.clip(violation, -config.largest_violation, config.largest_violation)
+        largest = np.log1p(config.max_multiplier)
+        integral = np.clip(integral + config.eta * len(group) / 512 * violation, 0, largest)
+        expected = np.expm1(integral + config.proportional * violation).clip(0, config.max_multiplier)
         np.testing.assert_allclose(state.control.integral[0], integral, atol=1e-5)
         np.testing.assert_allclose(state.control.multipliers[0], expected, atol=1e-5)
         np.testing.assert_allclose(method.describe(state)["slack/min-recall"], slack, atol=1e-5)
@@ -193,7 +202,11 @@ def test_a_multiplier_follows_the_controller():
 @pytest.mark.parametrize("name", ["min-recall", "min-approval", "recall-gap", "approval-gap", "benefit-gap"])
 def test_multipliers_rise_while_a_demand_is_violated_and_fall_to_zero_when_it_is_met(name):
     method = hooks(
-        f"{name}={0.9 if name.startswith('min') else 0.1}", window=100.0, eta=5.0, proportional=10.0
+        f"{name}={0.9 if name.startswith('min') else 0.1}",
+        window=100.0,
+        recent=100.0,
+        eta=5.0,
+        proportional=10.0,
     )
     measure = jax.jit(method.measure)
     state, totals = start(method), []
@@ -228,7 +241,7 @@ def test_multipliers_have_a_maximum():
     state = start(method)
     for seed in range(5):
         state = method.measure(state, batch_with(False, seed=seed))
-    assert (np.asarray(state.control.integral[0]) == 3).all()
+    np.testing.assert_allclose(state.control.integral[0], np.log(4), rtol=1e-6)
     assert (np.asarray(state.control.multipliers[0]) == 3).all()
 
 
@@ -249,6 +262,46 @@ def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction(
 
 
 # The correction.
+
+
+@pytest.mark.parametrize("goal", [ALL, "min-recall=0.9", "credit-gap=0.1"])
+def test_streams_of_a_goal_add_up_to_the_correction(goal):
+    """Priced, they are the correction; so are their advantages if nothing follows a decision and nothing is scaled."""
+    reward_form = hooks(goal, window=100.0)
+    method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0), streams=True, group_blind=True)(
+        Plain()
+    )
+    batch = random_batch(3, ends=0.3)
+    state = method.measure(start(method), dataclasses.replace(batch, accepted=batch.group == 0))
+    state, extras = method.learn(jax.random.key(0), state, batch)
+    expected = correction(reward_form, state, batch)
+    assert np.abs(expected).max() > 0.01
+    streams = method.streams(state, batch)
+    assert streams.shape[-1] == method.num_streams(ENV)
+    np.testing.assert_allclose((extras.prices * streams).sum(-1), expected, atol=1e-4)
+    np.testing.assert_array_equal(method.reward(state, batch, extras), batch.reward)
+    flat = jnp.concatenate([batch.reward[..., None], streams], -1).reshape(-1, 1 + streams.shape[-1])
+    extras = jax.tree.map(lambda x: x.reshape(len(flat), *x.shape[2:]), extras)
+    np.testing.assert_allclose(
+        method.advantage(state, flat, extras),
+        standardise((batch.reward + expected).reshape(-1)),
+        atol=1e-3,
+    )
+
+
+def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_group():
+    method = with_goal(Goal.parse("min-recall=0.9"), ENV, streams=True)(Plain())
+    batch = random_batch(3, ends=0.3)
+    state = with_multipliers(method.measure(start(method), batch), (jnp.array([0.0, 40.0]),))
+    _, extras = method.learn(jax.random.key(0), state, batch)
+    flat = jnp.concatenate([batch.reward[..., None], method.streams(state, batch)], -1)
+    flat, extras = jax.tree.map(lambda x: x.reshape(batch.reward.size, *x.shape[2:]), (flat, extras))
+    group = np.asarray(extras.group)
+    sizes = [np.asarray(method.advantage(state, flat, extras))[group == g].std() for g in range(2)]
+    assert 0.5 < sizes[0] / sizes[1] < 2
+    blind = dataclasses.replace(method, group_blind=True)
+    sizes = [np.asarray(blind.advantage(state, flat, extras))[group == g].std() for g in range(2)]
+    assert sizes[0] / sizes[1] < 0.1
 
 
 @given(st.integers(0, 2**20), st.sampled_from([1, 3]), st.sampled_from(sorted(DEMANDS)), st.booleans())
@@ -280,7 +333,8 @@ def test_the_correction_is_the_derivative_of_the_slacks_by_the_decisions(seed, n
     if name == "credit-gap" and abs(cdf[0] - cdf[1]).min() < 1e-3:
         return  # a kink: every number in between is a derivative
     reward = np.sqrt(np.mean(np.asarray(batch.reward, np.float64) ** 2))
-    unit = {"credit-gap": 6.0, "return-gap": 10 * reward, "min-return": 10 * reward}.get(name, 1.0)
+    of_return = 10**0.5 * reward
+    unit = {"credit-gap": 6 / 12**0.5, "return-gap": of_return, "min-return": of_return}.get(name, 1.0)
     of_group = np.bincount(np.asarray(batch.group).ravel(), minlength=2)
     weights = multipliers * (of_group if demand.per_group else np.minimum.outer(of_group, of_group).ravel())
     moments = np.asarray(method._moments(batch)[0], np.float64).reshape(36, -1)

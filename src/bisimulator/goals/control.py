@@ -1,10 +1,12 @@
 """Control of a goal during training: multipliers that follow the violations, and the reward correction they make.
 
-With slack_d the slack of demand d on the groups' rates (see `demands`), measured on the newest decisions,
-    I_d <- max(0, I_d - eta slack_d),    lambda_d = max(0, I_d - k_p slack_d)
-(dual ascent as a PI controller: Stooke et al. 2020). A solver that is paid r + sum over d of lambda_d * d slack_d /
-d decision maximises the Lagrangian of "the highest return that meets the goal". Slacks, rewards and groups are
-measured in units of their own size, so that the same gains serve any currency, score and number of people.
+With v_d the violation of demand d by the groups' rates (see `demands`), measured on the newest decisions,
+    u_d <- max(0, u_d + eta v_d),    lambda_d = max(0, exp(u_d + k_p v_d) - 1)
+(dual ascent as a PI controller: Stooke et al. 2020). Controlling the logarithm reacts in proportion to the multiplier,
+so that the same gains serve where a multiplier of 0.1 is enough and where it takes 20. A solver that is paid r - sum
+over d of lambda_d * d v_d / d decision maximises the Lagrangian of "the highest return that meets the goal".
+Violations, rewards and groups are measured in units of their own size, so that the gains serve any currency, score and
+number of people.
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ from bisimulator.goals.moments import M
 class GoalConfig:
     """How the multipliers are controlled. Their unit is the root mean square of the rewards."""
 
-    window: float = 20_000.0  # decisions over which the groups' rates are averaged
-    eta: float = 0.3  # integral gain: by how much a multiplier grows in 512 decisions per unit of violation
-    proportional: float = 60.0  # proportional gain: how strongly it reacts to the violation at the moment
+    window: float = 20_000.0  # decisions over which the groups' rates and sizes are averaged
+    recent: float = 1024.0  # decisions over which violations are measured: delay makes multipliers swing
+    eta: float = 0.1  # integral gain: growth of log(1 + multiplier) in 512 decisions per unit of violation
+    proportional: float = 3.0  # proportional gain: how strongly it reacts to the violation at the moment
     largest_violation: float = 0.1  # a larger one counts as this, so that it neither overshoots nor winds up
     max_multiplier: float = 50.0
 
     def __post_init__(self) -> None:
         check_real("window", self.window, min=1)
+        check_real("recent", self.recent, min=1)
         check_options(self)
 
 
@@ -46,9 +50,10 @@ class ControlState(eqx.Module):
     levels: tuple[
         Float[Array, ""], ...
     ]  # what is asked: part of the state, so that levels share a compiled program
-    squares: Float[Array, ""]  # sum of the squared rewards of the newest decisions
-    sums: Float[Array, "G M"]  # moments of the newest decisions
-    integral: tuple[Float[Array, "D"], ...]  # one array per demand of the goal
+    squares: Float[Array, ""]  # sum of the squared rewards in the window
+    sums: Float[Array, "G M"]  # moments of the decisions in the window
+    recent: Float[Array, "G M"]  # moments of the newest decisions, which violations are measured on
+    integral: tuple[Float[Array, "D"], ...]  # u, one array per demand of the goal
     multipliers: tuple[Float[Array, "D"], ...]
 
 
@@ -65,51 +70,74 @@ class Controller:
         levels = tuple(jnp.float32(demand.level) for demand in self.goal.demands)
         zeros = tuple(jnp.zeros(demand.num_demands(self.num_groups)) for demand in self.goal.demands)
         sums = jnp.zeros((self.num_groups, M.FINAL + self.num_scores))
-        return ControlState(levels, jnp.zeros(()), sums, zeros, zeros)
+        return ControlState(levels, jnp.zeros(()), sums, sums, zeros, zeros)
 
     def measure(
         self, state: ControlState, moments: Float[Array, "*B M"], group: Int[Array, "*B"]
     ) -> ControlState:
         """Update the rates and the multipliers with decisions of the current policy."""
         c, number = self.config, group.size
+        new = jnp.zeros_like(state.sums).at[group.reshape(-1)].add(moments.reshape(number, -1))
         memory = math.exp(-number / c.window)
         squares = memory * state.squares + (moments[..., M.REWARD] ** 2).sum()
-        sums = (memory * state.sums).at[group.reshape(-1)].add(moments.reshape(number, -1))
-        measured = dataclasses.replace(state, squares=squares, sums=sums)
+        recent = math.exp(-number / c.recent) * state.recent + new
+        measured = dataclasses.replace(state, squares=squares, sums=memory * state.sums + new, recent=recent)
         integral, multipliers = [], []
-        slacks = self.slacks(measured)
-        for demand, slack, before in zip(self.goal.demands, slacks, state.integral, strict=True):
+        for demand, slack, before in zip(
+            self.goal.demands, self._slacks(state.levels, recent), state.integral, strict=True
+        ):
             violation = -slack / self._magnitude(demand, measured)
             violation = jnp.clip(violation, -c.largest_violation, c.largest_violation)
-            after = jnp.clip(before + c.eta * number / _DECISIONS * violation, 0.0, c.max_multiplier)
-            integral.append(after)
-            multipliers.append(jnp.clip(after + c.proportional * violation, 0.0, c.max_multiplier))
-        return ControlState(state.levels, squares, sums, tuple(integral), tuple(multipliers))
+            after = before + c.eta * number / _DECISIONS * violation
+            integral.append(jnp.clip(after, 0.0, math.log1p(c.max_multiplier)))
+            multiplier = jnp.expm1(integral[-1] + c.proportional * violation)
+            multipliers.append(jnp.clip(multiplier, 0.0, c.max_multiplier))
+        return dataclasses.replace(measured, integral=tuple(integral), multipliers=tuple(multipliers))
 
     def correction(
         self, state: ControlState, moments: Float[Array, "*B M"], group: Int[Array, "*B"]
     ) -> Float[Array, "*B"]:
-        """What is added to the reward of each decision.
+        """What is added to the reward of each decision."""
+        return (self.prices(state)[group] * self.features(moments)).sum(-1)
+
+    @property
+    def num_features(self) -> int:
+        return int(self.features(jnp.zeros(M.FINAL + self.num_scores)).size)
+
+    def features(self, moments: Float[Array, "*B M"]) -> Float[Array, "*B F"]:
+        """What the demands count of a decision: the numerators and the denominator of each one's rate."""
+        columns = [
+            part
+            for demand in self.goal.demands
+            for part in (demand.parts(moments), moments[..., demand.denominator, None])
+        ]
+        return jnp.concatenate(columns, -1)
+
+    def prices(self, state: ControlState) -> Float[Array, "G F"]:
+        """What a unit of every feature adds to the reward of a decision about each group.
 
         A decision moves its group's rate by (d numerator - rate * d denominator) / denominator. Multiplied with the
         number of decisions about the smallest group of a demand, this does not depend on how large the groups are.
         """
-        correction = jnp.zeros(group.shape)
+        columns = []
         for demand, multipliers in zip(self.goal.demands, state.multipliers, strict=True):
             whole, rates = state.sums[:, demand.denominator], demand.rates(state.sums, jnp)
             weights = multipliers * demand.sizes(state.sums[:, M.APPLIED], jnp)
             price = demand.pressure(weights, rates, jnp) / jnp.maximum(whole, _KNOWN)[:, None]
-            change = demand.parts(moments) - rates[group] * moments[..., demand.denominator, None]
-            correction += (price[group] * change).sum(-1) / self._magnitude(demand, state)
-        return correction * _reward_size(state)
+            price = price / self._magnitude(demand, state)
+            columns += [price, -(price * rates).sum(-1, keepdims=True)]
+        return jnp.concatenate(columns, -1) * _reward_size(state)
 
     def slacks(self, state: ControlState) -> list[Float[Array, "D"]]:
-        """Of every demand."""
+        """Of every demand, over the window."""
+        return self._slacks(state.levels, state.sums)
+
+    def _slacks(
+        self, levels: tuple[Float[Array, ""], ...], sums: Float[Array, "G M"]
+    ) -> list[Float[Array, "D"]]:
         return [
-            demand.slack_at(
-                level, demand.rates(state.sums, jnp), state.sums[:, demand.denominator] > _KNOWN, jnp
-            )
-            for demand, level in zip(self.goal.demands, state.levels, strict=True)
+            demand.slack_at(level, demand.rates(sums, jnp), sums[:, demand.denominator] > _KNOWN, jnp)
+            for demand, level in zip(self.goal.demands, levels, strict=True)
         ]
 
     def _magnitude(self, demand: Demand, state: ControlState) -> Float[Array, ""]:

@@ -83,7 +83,7 @@ class Demand(abc.ABC):
         """(D,): how large the smallest group is that each slack is about, from the sizes of all groups (G,)."""
 
     def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        """What a large slack is, from the size of a reward, the applications of a person and the number of scores."""
+        """The unit of slacks, from the size of a reward, the applications of a person and the number of scores."""
         return 1.0
 
     @abc.abstractmethod
@@ -241,7 +241,7 @@ class MinReturn(MinRate):
     numerator, denominator, min_level = M.REWARD, M.PEOPLE, float("-inf")
 
     def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        return reward * visits
+        return reward * visits**0.5
 
 
 class ReturnGap(RateGap):
@@ -251,7 +251,7 @@ class ReturnGap(RateGap):
     numerator, denominator = M.REWARD, M.PEOPLE
 
     def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        return reward * visits
+        return reward * visits**0.5
 
 
 class CreditGap(DistributionGap):
@@ -261,7 +261,7 @@ class CreditGap(DistributionGap):
     numerator, denominator, needs_lives = M.FINAL, M.ENDED, True
 
     def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        return max(num_scores - 1, 1)
+        return max(num_scores - 1, 1) / 12**0.5
 
 
 DEMANDS: dict[str, type[Demand]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
 import jax
@@ -16,14 +16,14 @@ from bisimulator.core import Env, Scenario, View, make
 from bisimulator.errors import check_int, check_keywords, check_known, check_seeds, shown
 from bisimulator.goals import Goal, GoalConfig
 from bisimulator.methods.goal_hooks import with_goal
-from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.methods.hooks import Hook, LearnedMethod, Method
 from bisimulator.policies import Rule
 from bisimulator.policies.rules import check_applies
 from bisimulator.solvers import trainer
 from bisimulator.solvers.solver import Solver, SolverConfig
 from bisimulator.solvers.trainer import SOLVERS
 
-VERSION = 4  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
+VERSION = 5  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
 _VERSIONS = {"version": VERSION, "package": __version__}
 
 C = TypeVar("C")
@@ -62,8 +62,17 @@ class Spec:
 
     def make_solver(self, env: Env) -> Solver:
         entry = registry.lookup("method", self.method)
-        goal = with_goal(Goal.parse(self.goal), env, self.control) if self.goal else None
+        goal = self._with_goal(env, SOLVERS[entry.solver][0].hooks) if self.goal else None
         return trainer.make_solver(entry, env, self.steps, self.solver, self.config, wrap=goal)
+
+    def _with_goal(self, env: Env, hooks: frozenset[Hook]) -> Callable[[Method], Method]:
+        return with_goal(
+            Goal.parse(self.goal),
+            env,
+            self.control,
+            streams=self.view == "life" and "streams" in hooks,
+            group_blind=self.solver.group_blind,
+        )
 
 
 def stored_name(stored: Mapping[str, Any]) -> str:
@@ -157,7 +166,7 @@ _IN_LIVES: dict[str, dict[str, object]] = {
 # them, and it stays stochastic: DQN samples too, because a greedy policy jumps between thresholds. What DQN explores
 # counts towards the goal, so it stops early.
 _WITH_GOAL: dict[str, dict[str, object]] = {
-    "ppo": {"learning_rate": 3e-4, "minibatch": 256, "average": 0.2, "entropy": 0.02},
+    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2, "entropy": 0.02},
     "dqn": {
         "learning_rate": 5e-5,
         "average": 0.2,

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
@@ -118,8 +119,86 @@ class GoalHooks(Method):
         return moments, batch.group
 
 
-def with_goal(goal: Goal, env: Env, config: GoalConfig | None = None) -> Callable[[Method], GoalHooks]:
-    """What makes of any method one that also pursues a goal in an environment."""
+class Priced(eqx.Module):
+    """Data per transition of a method with a goal in streams."""
+
+    inner: PyTree  # the extras of the method underneath
+    group: Int[Array, "*B"]
+    prices: Float[Array, "*B F"]  # of the decision's features
+
+
+@dataclasses.dataclass(frozen=True)
+class GoalStreams(GoalHooks):
+    """A goal on lives, for a solver with reward streams: every feature of the demands has its own value head.
+
+    What a value head estimates does not depend on the multipliers, so these can move without the values lagging behind.
+    A life is about one group, so a policy that sees the group can take the advantages of each group in units of their
+    own size: otherwise what is paid for small groups drowns the others.
+    """
+
+    group_blind: bool = False  # the policy does not see the group
+
+    def learn(self, key: Key[Array, ""], state: GoalState, batch: Transitions) -> tuple[GoalState, PyTree]:
+        after, extras = super().learn(key, state, batch)
+        return after, Priced(extras, batch.group, self.controller.prices(state.control)[batch.group])
+
+    def reward(self, state: GoalState, batch: Transitions, extras: Priced) -> Float[Array, "*B"]:
+        return self.inner.reward(state.inner, batch, extras.inner)
+
+    def num_streams(self, env: Env) -> int:
+        return self.controller.num_features + self.inner.num_streams(env)
+
+    def streams(self, state: GoalState, batch: Transitions) -> Float[Array, "*B K"]:
+        features = self.controller.features(self._moments(batch)[0])
+        return jnp.concatenate([features, self.inner.streams(state.inner, batch)], -1)
+
+    def advantage(
+        self, state: GoalState, advantages: Float[Array, "B 1+K"], extras: Priced
+    ) -> Float[Array, "B"]:
+        own, features, inner = jnp.split(advantages, [1, 1 + self.controller.num_features], axis=-1)
+        of_goal = (extras.prices * features).sum(-1)
+        combined = own[:, 0] + of_goal
+        if not self.group_blind:
+            parts = (_centred(x, extras.group, self.controller.num_groups) for x in (own[:, 0], of_goal))
+            (own_part, own_square), (goal_part, goal_square) = parts
+            combined = (own_part + goal_part) / jnp.sqrt(own_square + goal_square + 1e-6)
+        return self.inner.advantage(
+            state.inner, jnp.concatenate([combined[:, None], inner], -1), extras.inner
+        )
+
+    def used_hooks(self) -> frozenset[Hook]:
+        return super().used_hooks() | {"learn", "num_streams", "streams", "advantage"}
+
+
+def _centred(
+    x: Float[Array, "B"], group: Int[Array, "B"], num_groups: int
+) -> tuple[Float[Array, "B"], Float[Array, "B"]]:
+    """Without the mean of its group; and the group's mean square of that."""
+    of_group = jax.nn.one_hot(group, num_groups)
+    count = jnp.maximum(of_group.sum(0), 1.0)
+    x = x - (x @ of_group / count)[group]
+    return x, (x**2 @ of_group / count)[group]
+
+
+def with_goal(
+    goal: Goal,
+    env: Env,
+    config: GoalConfig | None = None,
+    *,
+    streams: bool = False,
+    group_blind: bool = False,
+) -> Callable[[Method], GoalHooks]:
+    """What makes of any method one that also pursues a goal in an environment.
+
+    Args:
+        goal: the goal.
+        env: the environment.
+        config: how the multipliers are controlled.
+        streams: by reward streams (`GoalStreams`): on lives, for a solver that has them.
+        group_blind: whether the policy does not see the group.
+    """
     visits = env.horizon / env.params.population
     controller = Controller(goal, config or GoalConfig(), env.num_groups, env.params.num_scores)
+    if streams:
+        return lambda method: GoalStreams(controller, method, visits, env.horizon, group_blind)
     return lambda method: GoalHooks(controller, method, visits, env.horizon)

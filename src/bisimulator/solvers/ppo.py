@@ -39,7 +39,8 @@ class PPOConfig:
     gae_lambda: float = 0.95  # lambda of the advantage estimation
     bootstrap: Bootstrap = "next"  # whose value follows: the next applicant's, or the same person's
     visit_gamma: float = 0.9  # discount from one visit of a person to the next, with bootstrap "same-person"
-    clip: float = 0.2  # clipping of the probability ratio, and of the value loss
+    clip: float = 0.2  # clipping of the probability ratio
+    clip_value: bool = True  # clip the value loss by the same number
     entropy: float = 0.01  # weight of the entropy bonus
     value: float = 0.5  # weight of the value loss
     max_grad_norm: float = 0.5  # gradient-norm clipping
@@ -217,8 +218,11 @@ class PPO:
         advantage = self.method.advantage(method, batch.advantages, batch.extras)
         policy_loss = -self.method.objective(method, ratio, advantage, c.clip).mean()
         value, target = theta.critic(batch.obs), batch.advantages + batch.value
-        near = batch.value + jnp.clip(value - batch.value, -c.clip, c.clip)
-        value_loss = 0.5 * jnp.maximum((value - target) ** 2, (near - target) ** 2).mean(0).sum()
+        error = (value - target) ** 2
+        if c.clip_value:
+            near = batch.value + jnp.clip(value - batch.value, -c.clip, c.clip)
+            error = jnp.maximum(error, (near - target) ** 2)
+        value_loss = 0.5 * error.mean(0).sum()
         loss = policy_loss - c.entropy * entropy + c.value * value_loss
         logs = {
             "loss": loss,

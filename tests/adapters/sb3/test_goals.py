@@ -76,7 +76,7 @@ def test_every_solver_pursues_a_goal(kind):
     model.learn(128, callback=callback)
     assert callback.corrector is None  # the goal's correction is the only one
     described = callback.goal_corrector.describe()
-    assert described["multiplier/min-return_0"] > 1
+    assert described["multiplier/min-return_0"] > 0.3
     assert any((a != b).any() for a, b in zip(before, model.policy.parameters(), strict=True))
 
 
