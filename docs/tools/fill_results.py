@@ -104,13 +104,17 @@ def _tried(scenario: str, rows: Sequence[Row]) -> Grid:
     paper = published.row(scenario, registry.lookup("method", rows[0]["method"]).published)
     lines = []
     for tried, row in zip(settings, rows, strict=True):
-        values = (f"{tried[name]:g}" if name in tried else "" for name in names)
+        values = (_setting(tried[name]) if name in tried else "" for name in names)
         lines.append([*values, *(_number(row, m) for m in metrics), *([row["passes"]] if paper else [])])
     if not paper:
         return Grid([*names, *map(short_title, metrics)], lines)
     values = (printed(*paper[m]) if m in paper else "-" for m in metrics)
     lines.append(["paper", *[""] * (len(names) - 1), *values, ""])
     return Grid([*names, *map(short_title, metrics), "as good as published"], lines)
+
+
+def _setting(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _measured(columns: Iterable[str]) -> list[str]:
