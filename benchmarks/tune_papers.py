@@ -31,7 +31,8 @@ from bisimulator.solvers.evaluator import evaluate_training
 
 TABLE = Path(__file__).parent / "tuning_papers.csv"
 FIRST_SEED = 100
-COLUMNS = ("paper", "scenario", "method", "changes", "seeds", "evaluation", REWARD, BIAS, "passes")
+COLUMNS = ("paper", "scenario", "method", "steps", "options", "seeds", "evaluation", REWARD, BIAS, "passes")
+KEY = COLUMNS[:6]
 
 # changes of the paper's options, by scenario; every method is tried with each
 CHANGES: dict[str, list[dict[str, Any]]] = {
@@ -49,31 +50,34 @@ def merged(options: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
     return result
 
 
-def try_out(paper: str, job: PaperJob, changes: Mapping[str, Any], seeds: int) -> list[dict[str, str]]:
-    """The rows of one configuration: sampled and greedy evaluation."""
+def try_out(job: PaperJob, options: Mapping[str, Any], seeds: int) -> dict[str, dict[str, float]]:
+    """Reward and bias of one configuration, with sampled and with greedy actions."""
     numbers = tuple(range(FIRST_SEED, FIRST_SEED + seeds))
-    spec = make_spec(job.scenario, job.method, **{**merged(job.options, changes), "seeds": numbers})
+    spec = make_spec(job.scenario, job.method, **{**options, "seeds": numbers})
     env = spec.make_env()
     solver = spec.make_solver(env)
     training = trainer.train(env, solver, spec.seeds, view=spec.view)
-    rows = []
-    for greedy in (False, True):
-        outcome = evaluate_training(env, solver, training, numbers, episodes=spec.episodes, greedy=greedy)
-        columns = metric_columns(env, outcome)
-        means = {metric: mean_and_interval(columns[metric])[0] for metric in (REWARD, BIAS)}
-        rows.append(
-            {
-                "paper": paper,
-                "scenario": job.scenario,
-                "method": job.row or f"{job.method} {job.options.get('goal', '')}".strip(),
-                "changes": json.dumps(changes),
-                "seeds": str(seeds),
-                "evaluation": "greedy" if greedy else "sampled",
-                **{metric: f"{mean:.4f}" for metric, mean in means.items()},
-                "passes": passes(paper, job, means),
-            }
+    found = {}
+    for evaluation in ("sampled", "greedy"):
+        outcome = evaluate_training(
+            env, solver, training, numbers, episodes=spec.episodes, greedy=evaluation == "greedy"
         )
-    return rows
+        columns = metric_columns(env, outcome)
+        found[evaluation] = {metric: mean_and_interval(columns[metric])[0] for metric in (REWARD, BIAS)}
+    return found
+
+
+def row_key(paper: str, job: PaperJob, options: Mapping[str, Any], seeds: int) -> dict[str, str]:
+    """The columns that say what was run."""
+    shown = {name: options[name] for name in ("solver", "config", "goal") if name in options}
+    return {
+        "paper": paper,
+        "scenario": job.scenario,
+        "method": job.row or job.method,
+        "steps": str(options["steps"]),
+        "options": json.dumps(shown),
+        "seeds": str(seeds),
+    }
 
 
 def passes(paper: str, job: PaperJob, means: Mapping[str, float]) -> str:
@@ -112,16 +116,18 @@ def main() -> None:
 
 
 def _try_once(arguments: argparse.Namespace, job: PaperJob, changes: Mapping[str, Any]) -> None:
+    options = merged(job.options, changes)
+    key = row_key(arguments.paper, job, options, arguments.seeds)
     rows = list(csv.DictReader(arguments.table.open())) if arguments.table.exists() else []
-    method = job.row or f"{job.method} {job.options.get('goal', '')}".strip()
-    same = (arguments.paper, job.scenario, method, json.dumps(changes), str(arguments.seeds))
-    if any(tuple(row[c] for c in COLUMNS[:5]) == same for row in rows):
+    if any({name: row[name] for name in KEY} == key for row in rows):
         return
     began = time.monotonic()
-    new = try_out(arguments.paper, job, changes, arguments.seeds)
-    write_csv(arguments.table, COLUMNS, [[r[c] for c in COLUMNS] for r in [*rows, *new]])
-    for row in new:
+    for evaluation, means in try_out(job, options, arguments.seeds).items():
+        numbers = {metric: f"{mean:.4f}" for metric, mean in means.items()}
+        row = key | {"evaluation": evaluation, **numbers, "passes": passes(arguments.paper, job, means)}
+        rows.append(row)
         print(*row.values(), f"{time.monotonic() - began:.0f} s", flush=True)
+    write_csv(arguments.table, COLUMNS, [[r[c] for c in COLUMNS] for r in rows])
 
 
 if __name__ == "__main__":

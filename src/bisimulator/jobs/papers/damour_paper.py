@@ -9,7 +9,7 @@ ATWOOD = {"recovery": 0.5, "first_patient": None, "untreated_steps": 0}
 
 
 def jobs() -> list[PaperJob]:
-    many, few = {"episodes": 200}, {"episodes": 10}
+    many, few = {"episodes": 1000}, {"episodes": 10}
     return [
         *(
             PaperJob("infectious", name, name, many | {"settings": ATWOOD})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from bisimulator.jobs.paper import Paper, PaperJob
-from bisimulator.jobs.papers.elbert_paper import ATTENTION, INFECTIOUS, LENDING
-
-OF_ALL_GROUPS = {"omega": 0.05, "beta_vt": 0.15, "beta_div": 0.15}  # the authors' values for A-PPO
+from bisimulator.jobs.papers.elbert_paper import ATTENTION, INFECTIOUS, LENDING, REGULARISED
 
 
 def jobs() -> list[PaperJob]:
     trained = ("ppo", "r-ppo", "a-ppo")
-    regularised = {"config": OF_ALL_GROUPS}
+    regularised = {"config": REGULARISED}
     return [
         *(
             PaperJob(scenario, method, options=options | (regularised if method == "a-ppo" else {}))
