@@ -11,17 +11,22 @@ from __future__ import annotations
 
 import argparse
 import csv
-import dataclasses
 import itertools
 import json
 import time
+from functools import cache
 from pathlib import Path
 
-from bisimulator import make, published, registry
+from bisimulator import published, registry
+from bisimulator.core import Env, View
 from bisimulator.evaluation import mean_and_interval, metric_columns
 from bisimulator.files import write_csv
+from bisimulator.jobs.run import use_compilation_cache
+from bisimulator.jobs.spec import make_spec
 from bisimulator.solvers import trainer
+from bisimulator.solvers._shards import Shards
 from bisimulator.solvers.evaluator import evaluate_training
+from bisimulator.solvers.solver import Solver
 
 TABLE = Path(__file__).parent / "tuning.csv"
 SEEDS = (100, 101, 102, 103)
@@ -45,6 +50,16 @@ GRIDS = {
         {"epsilon": (0.05,), "eta": (0.02, 0.03, 0.05, 0.1), "max_lambda": (100.0,)},
         {"epsilon": (0.05,), "eta": (0.1,), "max_lambda": (1.2, 2.0)},
         {"epsilon": (0.2, 0.35), "eta": (0.03,), "max_lambda": (100.0,)},
+        {"penalty": ("reward",), "evaluation": ("greedy", "sampled")},
+        {"combine": ("ratio",), "max_lambda": (2.0, 100.0), "evaluation": ("greedy", "sampled")},
+        {"ascent": ("episode",), "eta": (0.1,), "evaluation": ("greedy", "sampled")},
+        {"view": ("life",), "evaluation": ("greedy", "sampled")},
+        {
+            "view": ("life",),
+            "combine": ("ratio",),
+            "max_lambda": (100.0,),
+            "evaluation": ("greedy", "sampled"),
+        },
     ],
     "r-ppo": [{"zeta": (0.5, 2.0, 8.0)}],
     "max-min-ppo": [{"eta": (1.0, 10.0, 100.0)}],
@@ -54,7 +69,7 @@ GRIDS = {
 }
 
 
-def candidates(method: str) -> list[dict[str, float]]:
+def candidates(method: str) -> list[dict[str, float | str]]:
     return [
         dict(zip(grid, values, strict=True))
         for grid in GRIDS[method]
@@ -62,11 +77,21 @@ def candidates(method: str) -> list[dict[str, float]]:
     ]
 
 
-def try_out(method: str, scenario: str, settings: dict[str, float]) -> dict[str, str]:
-    entry, env = registry.lookup("method", method), make(scenario)
-    config = dataclasses.replace(entry.config, **settings)
-    solver = trainer.make_solver(entry, env, 400_000, config=config)
-    outcome = evaluate_training(env, solver, trainer.train(env, solver, SEEDS), SEEDS)
+@cache  # the policies of a configuration are evaluated greedily and sampled
+def trained(method: str, scenario: str, view: View, options: str) -> tuple[Env, Solver, Shards]:
+    spec = make_spec(scenario, method, config=json.loads(options), view=view, seeds=SEEDS)
+    env = spec.make_env()
+    solver = spec.make_solver(env)
+    return env, solver, trainer.train(env, solver, SEEDS, view=view)
+
+
+def try_out(method: str, scenario: str, settings: dict[str, float | str]) -> dict[str, str]:
+    """Settings are options of the method; "view" is what it is trained on, "evaluation" is greedy or sampled."""
+    options = {name: value for name, value in settings.items() if name not in ("view", "evaluation")}
+    view: View = "life" if settings.get("view") == "life" else "queue"
+    env, solver, training = trained(method, scenario, view, json.dumps(options))
+    greedy = settings.get("evaluation") != "sampled"
+    outcome = evaluate_training(env, solver, training, SEEDS, greedy=greedy)
     columns = metric_columns(env, outcome)
     means = {name: mean_and_interval(columns[name])[0] for name in METRICS if name in columns}
     row = {name: f"{means[name]:.4f}" if name in means else "" for name in METRICS}
@@ -98,6 +123,7 @@ def main() -> None:
     parser.add_argument("--scenarios", nargs="+", default=["lending", "lending-conscientiousness", "college"])
     parser.add_argument("--table", type=Path, default=TABLE)
     arguments = parser.parse_args()
+    use_compilation_cache()
     for scenario in arguments.scenarios:
         for settings in candidates(arguments.method):
             rows = list(csv.DictReader(arguments.table.open())) if arguments.table.exists() else []

@@ -270,10 +270,11 @@ def fill():
 
 
 METHOD_PAGES = sorted((DOCS / "methods").glob("*.md"))
+FILLED_PAGES = [*METHOD_PAGES, *sorted((DOCS / "results").glob("*.md"))]
 
 
-@pytest.mark.parametrize("page", METHOD_PAGES, ids=[page.stem for page in METHOD_PAGES])
-def test_method_pages_say_what_the_tables_say(page, fill):
+@pytest.mark.parametrize("page", FILLED_PAGES, ids=[page.stem for page in FILLED_PAGES])
+def test_pages_say_what_the_tables_say(page, fill):
     text = page.read_text(encoding="utf-8")
     assert text == fill["filled"](text), "run: python docs/tools/fill_results.py"
 

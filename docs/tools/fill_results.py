@@ -1,10 +1,12 @@
-"""Fill the tables in docs/methods: our results next to the published ones, and the rows of the grid search.
+"""Fill the tables in docs/methods and docs/results: our results next to the published ones, and what was tried.
 
     python docs/tools/fill_results.py
 
 Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between
 `<!-- results:begin NAME ... -->` and `<!-- results:end -->`; rows of benchmarks/tuning.csv go between
-`<!-- grid:begin NAME -->` and `<!-- grid:end -->`. A test checks that the pages agree with these files.
+`<!-- grid:begin NAME -->` and `<!-- grid:end -->`. Of the field's other papers, docs/results/tables/PAPER.md goes
+between `<!-- paper:begin PAPER -->` and its end, and rows of benchmarks/tuning_papers.csv go between
+`<!-- tried:begin PAPER -->` and its end. A test checks that the pages agree with these files.
 """
 
 from __future__ import annotations
@@ -22,22 +24,35 @@ from bisimulator.report._table_columns import printed, short_title
 from bisimulator.report.tables import Grid, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ROOT / "docs" / "methods"
+PAGES = (ROOT / "docs" / "methods", ROOT / "docs" / "results")
 TABLES = ROOT / "docs" / "results" / "tables"
 TUNING = ROOT / "benchmarks" / "tuning.csv"
 NOTHING_RUN = (
     "No results yet. Run `bisimulator reproduce`, copy its `tables` folder to `docs/results`, and run "
     "`python docs/tools/fill_results.py`."
 )
+TRIED = ROOT / "benchmarks" / "tuning_papers.csv"
 NOTHING_TRIED = "Nothing tried yet; run `python benchmarks/tune.py`."
-_BLOCK = re.compile(r"(<!-- (results|grid):begin ([^>]*?) -->\n).*?(<!-- \2:end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- (results|grid|paper|tried):begin ([^>]*?) -->\n).*?(<!-- \2:end -->)", re.DOTALL)
+
+TRIED_COLUMNS = (
+    "method",
+    "steps",
+    "options",
+    "seeds",
+    "evaluation",
+    "reward_per_step",
+    "benefit_rate_bias",
+    "passes",
+)
+TRIED_HEADS = ("method", "steps", "options", "seeds", "evaluation", "reward per step", "bias", "passes")
 
 Row = dict[str, str]
 
 
 def main() -> None:
-    """Update all pages in docs/methods."""
-    for page in sorted(PAGES.glob("*.md")):
+    """Update all pages in docs/methods and docs/results."""
+    for page in sorted(page for folder in PAGES for page in folder.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if filled(text) != text:
             write_bytes(page, filled(text).encode())
@@ -48,7 +63,13 @@ def filled(text: str, tables: Path = TABLES, tuning: Path = TUNING) -> str:
 
     def write(block: re.Match[str]) -> str:
         names = block[3].split()
-        body = results(names, tables) if block[2] == "results" else grid(names, tuning)
+        fill = {
+            "results": lambda: results(names, tables),
+            "grid": lambda: grid(names, tuning),
+            "paper": lambda: paper(names[0], tables),
+            "tried": lambda: tried_for(names[0], TRIED),
+        }
+        body = fill[block[2]]()
         return f"{block[1]}\n{body}\n\n{block[4]}"
 
     return _BLOCK.sub(write, text)
@@ -97,6 +118,38 @@ def grid(methods: Sequence[str], tuning: Path) -> str:
     return "\n\n".join(sections) or NOTHING_TRIED
 
 
+def paper(name: str, tables: Path) -> str:
+    """What `reproduce --paper` wrote, without its title and one level down."""
+    path = tables / f"{name}.md"
+    if not path.exists():
+        return (
+            f"Not run yet. Run `bisimulator reproduce --paper {name}`, copy its `tables/{name}.md` to "
+            "`docs/results/tables`, and run `python docs/tools/fill_results.py`."
+        )
+    _, _, body = path.read_text(encoding="utf-8").partition("\n\n")
+    return re.sub(r"^## ", "### ", body.strip(), flags=re.MULTILINE)
+
+
+def tried_for(name: str, path: Path) -> str:
+    """One table per scenario, with one row per configuration and kind of evaluation."""
+    rows = [row for row in _read(path) if row["paper"] == name]
+    sections = []
+    for scenario in dict.fromkeys(row["scenario"] for row in rows):
+        here = [row for row in rows if row["scenario"] == scenario]
+        lines = [[row[column] for column in TRIED_COLUMNS] for row in here]
+        for line, row in zip(lines, here, strict=True):
+            line[2] = _options_in_words(json.loads(row["options"]))
+        sections.append(f"**{scenario}**\n\n{markdown(Grid(list(TRIED_HEADS), lines), numbers_from=3)}")
+    return "\n\n".join(sections) or NOTHING_TRIED
+
+
+def _options_in_words(options: dict[str, object]) -> str:
+    flat: dict[str, object] = {}
+    for name, value in options.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    return ", ".join(f"{name} {value}" for name, value in flat.items()) or "defaults"
+
+
 def _tried(scenario: str, rows: Sequence[Row]) -> Grid:
     settings = [json.loads(row["settings"]) for row in rows]
     names = list(dict.fromkeys(name for tried in settings for name in tried))
@@ -104,13 +157,17 @@ def _tried(scenario: str, rows: Sequence[Row]) -> Grid:
     paper = published.row(scenario, registry.lookup("method", rows[0]["method"]).published)
     lines = []
     for tried, row in zip(settings, rows, strict=True):
-        values = (f"{tried[name]:g}" if name in tried else "" for name in names)
+        values = (_setting(tried[name]) if name in tried else "" for name in names)
         lines.append([*values, *(_number(row, m) for m in metrics), *([row["passes"]] if paper else [])])
     if not paper:
         return Grid([*names, *map(short_title, metrics)], lines)
     values = (printed(*paper[m]) if m in paper else "-" for m in metrics)
     lines.append(["paper", *[""] * (len(names) - 1), *values, ""])
     return Grid([*names, *map(short_title, metrics), "as good as published"], lines)
+
+
+def _setting(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _measured(columns: Iterable[str]) -> list[str]:

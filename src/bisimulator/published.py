@@ -1,8 +1,11 @@
-"""The numbers that the paper reports, for comparison.
+"""The numbers that papers report, for comparison.
 
-Source: Rezaei-Shoshtari, Yurchyk, Fujimoto, Precup and Meger, "Fairness in Reinforcement Learning with Bisimulation
+The paper: Rezaei-Shoshtari, Yurchyk, Fujimoto, Precup and Meger, "Fairness in Reinforcement Learning with Bisimulation
 Metrics", arXiv:2412.17123 (2024). `data/published.csv` has the 186 numbers of its four result tables, in the order of
 the paper, as means with half-widths of 95% confidence intervals, under the column names of `bisimulator.evaluate`.
+
+The field's other papers have a file each, `data/published_PAPER.csv`, under the same column names, with the source of
+each number and, if it was read off a figure, its relative reading error (`points`).
 """
 
 from __future__ import annotations
@@ -43,3 +46,33 @@ def methods(scenario: str) -> list[str]:
 def row(scenario: str, method: str) -> dict[str, Published]:
     """One row of a table: metric -> (mean, ci95)."""
     return {metric: value for (s, m, metric), value in results().items() if (s, m) == (scenario, method)}
+
+
+class Point(NamedTuple):
+    """A number of another paper.
+
+    Example:
+        >>> published.points("elbert")["attention-harder", "ELBERT-PO", "benefit_rate_bias"].mean
+        0.037
+    """
+
+    mean: float
+    reading_error: float  # relative; 0 if the number is printed
+    source: str
+
+    @property
+    def error(self) -> float:
+        """How far the number may be off, in its own unit."""
+        return self.reading_error * abs(self.mean)
+
+
+@cache
+def points(paper: str) -> dict[tuple[str, str, str], Point]:
+    """The numbers of another paper: (scenario, method as the paper calls it, metric) -> the number."""
+    text = resources.files("bisimulator").joinpath(f"data/published_{paper}.csv").read_text(encoding="utf-8")
+    return {
+        (row["scenario"], row["method"], row["metric"]): Point(
+            float(row["mean"]), float(row["reading_error"]), row["source"]
+        )
+        for row in csv.DictReader(text.splitlines())
+    }

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bisimulator.cli._job_options import JobOptions, split_names
-from bisimulator.jobs.paper import paper_jobs
+from bisimulator.jobs.papers import paper_jobs
 from bisimulator.jobs.spec import Spec, make_spec
 
 

@@ -7,10 +7,11 @@ import signal
 import numpy as np
 import pytest
 
+from bisimulator import published
 from bisimulator.cli import app as cli
 from bisimulator.jobs import executors
 from bisimulator.jobs import tensorboard as tracking
-from bisimulator.jobs.store import load
+from bisimulator.jobs.store import find_runs, load
 from bisimulator.report import write
 from bisimulator.report._job_states import JobStates
 from bisimulator.solvers import trainer
@@ -24,7 +25,8 @@ def without_report():
     """Writing tables, figures and the page takes most of the time and is tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "160")
-        patch.setattr(write, "write_report", lambda results, out, references: [out / "report.html"])
+        page = lambda results, out, references, points=None: [out / "report.html"]  # noqa: E731
+        patch.setattr(write, "write_report", page)
         yield
 
 
@@ -139,7 +141,21 @@ def test_it_can_be_followed_in_tensorboard(store, monkeypatch):
     assert list((store / "tensorboard" / "college" / folder.name).glob("events.*"))
 
 
+def test_another_paper_is_compared_with_its_own_numbers(tmp_path, capsys):
+    command = ["reproduce", "--paper", "damour", "--scenario", "infectious", "--methods", "nobody"]
+    assert cli.main([*command, "--seeds", "2", "--episodes", "3", "--out", str(tmp_path), "--json"]) == 0
+    *_, ended, report = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (ended["method"], ended["seeds"]) == ("nobody", [0, 1])
+    (result,) = find_runs(tmp_path)
+    assert result.spec.settings["recovery"] == 0.5
+    assert result.spec.episodes == 3
+    counts = {name: report[name] for name in ("matched", "beaten", "missed", "not_run")}
+    assert counts["matched"] + counts["missed"] == 1
+    assert sum(counts.values()) == len(published.points("damour"))
+
+
 WRONG = [
+    (["--paper", "elbrt"], ["Unknown paper 'elbrt'", "'elbert'"]),
     (["--methods", "pop"], ["Unknown method 'pop'"]),
     (["--scenario", "colege"], ["Unknown environment 'colege'", "'college'"]),
     (["--seeds", "0"], ["seeds must be at least 1, got 0"]),

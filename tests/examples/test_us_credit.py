@@ -34,7 +34,8 @@ def test_it_draws_a_picture(script, tmp_path, capsys, monkeypatch):
 
 def test_the_thresholds_are_the_ones_that_pay_best(script):
     env = bisimulator.make("lending-us-2003")
-    level = bisimulator.registry.lookup("method", "threshold").build(None, env).levels[0]
+    rule = bisimulator.registry.lookup("method", "threshold")
+    level = rule.build(rule.config, env).levels[0]
     assert env.params.score_edges[int(level)] == script["AT_ONCE"]
     earned = {
         score: bisimulator.exact.chain.expect(env, script["from_score"](env, score)).average_return

@@ -3,7 +3,8 @@
 import pytest
 
 from bisimulator import published, registry
-from bisimulator.jobs.paper import paper_jobs, paper_methods
+from bisimulator.jobs.papers import paper_jobs
+from bisimulator.jobs.papers.bisimulator_paper import paper_methods
 
 
 def test_every_row_of_every_table_has_its_job():

@@ -1,5 +1,7 @@
 """The dual ascent and the advantage of Lag-PPO."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,6 +51,32 @@ def test_the_advantage_trades_the_highest_group_for_the_lowest():
     np.testing.assert_allclose(got, standardise(raw[:, 0] - 2 * (raw[:, 2] - raw[:, 3])), atol=1e-5)
 
 
+def test_the_ratio_standardises_each_advantage_and_divides_by_one_plus_the_multiplier():
+    raw = jnp.asarray(np.random.default_rng(1).normal(size=(9, 3)), jnp.float32)
+    got = build(Config(combine="ratio"), TWO).advantage(state_of([0.9, 0.1], 2.0), raw, ())
+    wanted = (standardise(raw[:, 0]) - 2 * standardise(raw[:, 1] - raw[:, 2])) / 3
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def test_a_penalty_in_the_reward_reweights_the_groups_and_needs_no_streams():
+    batch, method = random_batch(2), build(Config(penalty="reward"), TWO)
+    got = method.reward(state_of([0.1, 0.9], 0.5), batch, ())
+    np.testing.assert_allclose(got, batch.reward * jnp.where(batch.group == 1, 0.5, 1.5), atol=1e-6)
+    assert method.num_streams(TWO) == method.streams(None, batch).shape[-1] == 0
+    raw = jnp.arange(4.0)[:, None]
+    np.testing.assert_allclose(method.advantage(None, raw, ()), standardise(raw[:, 0]), atol=1e-6)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_an_ascent_per_episode_waits_for_its_end(ended):
+    batch = random_batch(0)
+    flags = jnp.full_like(batch.truncated, ended)
+    batch = dataclasses.replace(batch, terminated=jnp.zeros_like(flags), truncated=flags)
+    method = build(Config(epsilon=0.0, eta=1.0, ascent="episode"), TWO)
+    state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), TWO, 3), batch)
+    assert (state.dual > 0) == ended
+
+
 def test_streams_sum_to_the_reward():
     batch, method = random_batch(3, groups=3), build(Config(), THREE)
     streams = method.streams(None, batch)
@@ -60,3 +88,8 @@ def test_streams_sum_to_the_reward():
 def test_wrong_options_raise_an_error(wrong):
     with pytest.raises(ValueError, match="must"):
         Config(**wrong)
+
+
+def test_unknown_ways_to_penalise_are_explained():
+    with pytest.raises(ValueError, match=r"Unknown penalty 'x'. Known: advantage, reward"):
+        Config(penalty="x")

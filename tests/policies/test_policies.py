@@ -1,5 +1,7 @@
 """Fixed policies and policies made of functions."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -139,6 +141,14 @@ def test_the_registered_threshold_is_where_a_decision_pays():
     assert rule.build(rule.config, bisimulator.make("college")).levels.tolist() == [6, 6]
     assert rule.build(rule.config, bisimulator.make("lending", repayment=[0.4] * 7)).levels.tolist() == [7, 7]
     assert rule.build(rule.config, bisimulator.make("lending-conscientiousness")).levels.tolist() == [3, 3]
+
+
+def test_the_registered_threshold_can_be_set():
+    rule = registry.lookup("method", "threshold")
+    asked = dataclasses.replace(rule.config, min_score=2)
+    assert rule.build(asked, ENV).levels.tolist() == [2, 2]
+    with pytest.raises(ValueError, match="min_score must be at least -1, got -2"):
+        dataclasses.replace(rule.config, min_score=-2)
 
 
 GENERATOR = np.random.default_rng(0)

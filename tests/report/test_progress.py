@@ -7,7 +7,7 @@ import json
 from rich.console import Console
 
 from bisimulator.jobs.executors import Event
-from bisimulator.jobs.paper import paper_jobs
+from bisimulator.jobs.papers import paper_jobs
 from bisimulator.report import progress
 from bisimulator.report._job_states import JobStates, result_cells
 from bisimulator.report.progress import live_table, progress_view, recalls

@@ -39,7 +39,7 @@ def test_tables_are_read_as_csv(written):
 
 
 def test_figures_are_svg_unless_other_formats_are_chosen(results, tmp_path, monkeypatch):
-    monkeypatch.setattr(write, "render_report", lambda results, references: "")
+    monkeypatch.setattr(write, "render_report", lambda results, references, points: "")
     for formats, suffixes in (({}, {".svg"}), ({"formats": ("pdf",)}, {".pdf"})):
         paths = write_report(results[1:], tmp_path, **formats)
         figures = [path for path in paths if path.parent.name == "figures"]

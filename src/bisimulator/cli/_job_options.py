@@ -27,8 +27,8 @@ class JobOptions:
     """independent repetitions, trained together; 10, or 2 with --quick"""
     steps: int | None = None
     """environment steps of training per seed; 400,000, or a tenth of it with --quick"""
-    episodes: int = 5
-    """evaluation episodes per seed"""
+    episodes: int | None = None
+    """evaluation episodes per seed; 5 by default"""
     greedy: bool = True
     """evaluate the most probable action; otherwise, and always with a goal, sampled as in training"""
     view: Literal["queue", "life"] | None = None
@@ -37,10 +37,10 @@ class JobOptions:
     """fairness goals to reach at the least cost, such as min-recall=0.9 credit-gap=2.5"""
     group_blind: bool = False
     """the policies do not look at the group; goals are still measured by group"""
-    curve_every: int = 10_000
-    """training steps between two evaluations of the learning curve; 0: no curve"""
-    curve_episodes: int = 5
-    """episodes per seed of each of them"""
+    curve_every: int | None = None
+    """training steps between two evaluations of the learning curve, 10,000 by default; 0: no curve"""
+    curve_episodes: int | None = None
+    """episodes per seed of each of them; 5 by default"""
     quick: bool = False
     """for a first look: 2 seeds and a tenth of the steps"""
     out: Path = Path("runs")
@@ -58,17 +58,28 @@ class JobOptions:
     def spec_fields(self) -> dict[str, Any]:
         """The fields of a job's spec."""
         seeds, steps = (_QUICK_SEEDS, _QUICK_STEPS) if self.quick else (_SEEDS, _STEPS)
-        return {
-            "seeds": seeds if self.seeds is None else self.seeds,
-            "steps": steps if self.steps is None else self.steps,
+        return {"seeds": seeds, "steps": steps, **self.given_fields}
+
+    @property
+    def given_fields(self) -> dict[str, Any]:
+        """Those fields that were given on the command line."""
+        fields: dict[str, Any] = {
+            "seeds": self.seeds,
+            "steps": self.steps,
             "episodes": self.episodes,
             "greedy": None if self.greedy else False,  # None: as the goal wants it
             "view": self.view,
             "goal": self.goal or None,
-            "group_blind": self.group_blind,
+            "group_blind": self.group_blind or None,
             "curve_every": self.curve_every,
             "curve_episodes": self.curve_episodes,
         }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def paper_fields(self, seeds: int, share: float) -> dict[str, Any]:
+        """Arguments of `plan_jobs` for a paper with so many seeds; `share` of its training steps with --quick."""
+        quick = {"seeds": _QUICK_SEEDS, "share": share} if self.quick else {"seeds": seeds}
+        return {**quick, **self.given_fields}
 
     def run(self, specs: Sequence[Spec], console: Console) -> Finished:
         """Run the jobs with a live view of their progress."""

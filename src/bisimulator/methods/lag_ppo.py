@@ -4,11 +4,17 @@ Every group has its own reward stream (the reward of decisions on its people) an
 with the highest and the lowest return,
     A = A_r - lambda (A_i - A_j),    lambda <- max(0, lambda + eta (J_i - J_j - epsilon)).
 J_g is the reward per decision on group g, averaged over recent batches.
+
+Options change how the penalty enters. `combine` "ratio": A = (A_r - lambda (A_i - A_j)) / (1 + lambda), with A_r and
+A_i - A_j standardised first and A not again. `penalty` "reward": r' = r - lambda (r_i - r_j) and no streams, where r_g
+is the reward if the decision is on group g, else 0. `ascent` "episode": lambda moves only after batches in which an
+episode ended.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,8 +22,12 @@ from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
 from bisimulator.errors import check_options, check_real
-from bisimulator.methods._group_returns import GroupReturns, GroupStreams, add_batch
+from bisimulator.methods._group_returns import GroupReturns, GroupStreams, add_batch, group_rewards
 from bisimulator.methods.hooks import LearnedMethod, Transitions, standardise
+
+Penalty: TypeAlias = Literal["advantage", "reward"]
+Combine: TypeAlias = Literal["sum", "ratio"]
+Ascent: TypeAlias = Literal["batch", "episode"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +38,9 @@ class Config:
     eta: float = 0.01  # step size of the dual ascent
     max_lambda: float = 2.0  # upper bound of lambda
     memory: float = 0.9  # decay per batch of the sums that J is computed from
+    penalty: Penalty = "advantage"  # what the penalty is subtracted from: the advantage or the reward
+    combine: Combine = "sum"  # of the advantages: their sum, or the sum divided by 1 + lambda
+    ascent: Ascent = "batch"  # when lambda moves: after every batch, or when an episode ended
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -53,14 +66,37 @@ class Lagrangian(GroupStreams[State]):
         c, after = self.config, add_batch(state, batch, self.config.memory)
         gap = after.returns.max() - after.returns.min()
         dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.max_lambda)
+        if c.ascent == "episode":
+            dual = jnp.where((batch.terminated | batch.truncated).any(), dual, state.dual)
         return eqx.tree_at(lambda s: s.dual, after, dual), ()
+
+    def num_streams(self, env: Env) -> int:
+        return 0 if self.config.penalty == "reward" else super().num_streams(env)
+
+    def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
+        if self.config.penalty == "reward":
+            return jnp.zeros((*batch.reward.shape, 0))
+        return super().streams(state, batch)
+
+    def reward(self, state: State, batch: Transitions, extras: tuple[()]) -> Float[Array, "*B"]:
+        if self.config.penalty == "advantage":
+            return batch.reward
+        return batch.reward - state.dual * self._difference(state, group_rewards(batch, self.num_groups))
 
     def advantage(
         self, state: State, advantages: Float[Array, "B 1+K"], extras: tuple[()]
     ) -> Float[Array, "B"]:
-        of_group = advantages[:, 1:]
-        high, low = state.returns.argmax(), state.returns.argmin()
-        return standardise(advantages[:, 0] - state.dual * (of_group[:, high] - of_group[:, low]))
+        if self.config.penalty == "reward":
+            return standardise(advantages[:, 0])
+        difference = self._difference(state, advantages[:, 1:])
+        if self.config.combine == "ratio":
+            each = standardise(advantages[:, 0]) - state.dual * standardise(difference)
+            return each / (1 + state.dual)
+        return standardise(advantages[:, 0] - state.dual * difference)
+
+    def _difference(self, state: State, of_group: Float[Array, "*B G"]) -> Float[Array, "*B"]:
+        """What belongs to the group with the highest return, minus what belongs to the one with the lowest."""
+        return of_group[..., state.returns.argmax()] - of_group[..., state.returns.argmin()]
 
     def describe(self, state: State) -> dict[str, Array]:
         return {"lambda": state.dual, "group_rewards": state.returns}

@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 
 from bisimulator import registry
 from bisimulator.core import Env, Scenario
+from bisimulator.errors import check_int
 from bisimulator.policies.fixed import accept_all, reject_all, thresholds
 from bisimulator.policies.policy import Policy
 
@@ -41,19 +42,35 @@ class Rule(Generic[C]):
     applies: Callable[[Scenario], bool] = lambda scenario: scenario.applicants
 
 
-def _profitable_threshold(env: Env) -> Policy:
-    """Accept from the lowest score at which a single decision is profitable in expectation, for all groups."""
+@dataclasses.dataclass(frozen=True)
+class ThresholdConfig:
+    """Where the threshold lies."""
+
+    min_score: int = -1  # the lowest score that is accepted; -1: the lowest that is profitable
+
+    def __post_init__(self) -> None:
+        check_int("min_score", self.min_score, min=-1)
+
+
+def _threshold(config: ThresholdConfig, env: Env) -> Policy:
+    """Accept from the score of the configuration on, for all groups."""
+    level = _profitable_score(env) if config.min_score < 0 else config.min_score
+    return thresholds((level,) * env.num_groups)
+
+
+def _profitable_score(env: Env) -> int:
+    """The lowest score at which a single decision is profitable in expectation."""
     p, (gain, loss) = env.params, env.params.accept_rewards
     profit = p.group_probs @ (p.qualified_probs * gain + (1 - p.qualified_probs) * loss) > 1e-6
-    level = int(np.argmax(profit)) if np.any(profit) else len(profit)
-    return thresholds((level,) * env.num_groups)
+    return int(np.argmax(profit)) if np.any(profit) else len(profit)
 
 
 ACCEPT_ALL: Rule[NoConfig] = Rule("Accept everybody", lambda config, env: accept_all())
 REJECT_ALL: Rule[NoConfig] = Rule("Reject everybody", lambda config, env: reject_all())
-THRESHOLD: Rule[NoConfig] = Rule(
+THRESHOLD: Rule[ThresholdConfig] = Rule(
     "One threshold for all groups: the lowest score at which a single decision is profitable",
-    lambda config, env: _profitable_threshold(env),
+    _threshold,
+    config=ThresholdConfig(),
 )
 
 

@@ -13,6 +13,7 @@ from bisimulator.report._table_columns import DIGITS, heading, printed, short_ti
 from bisimulator.report.figures._canvas import labelled_groups
 from bisimulator.report.figures.recall_by_group import MANY
 from bisimulator.report.figures.tradeoff import gaps, notes
+from bisimulator.report.paper_points import REGRET_NOTE, PaperPoints, point_grid, runs_in_words
 from bisimulator.report.sentences import scenario_sentences
 from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, compare_scenario
 
@@ -21,7 +22,13 @@ ChartList: TypeAlias = list[charts.Chart]  # all charts of the page; a figure re
 Fields: TypeAlias = dict[str, object]  # for the template
 
 
-def section(scenario: ScenarioResults, identity: str, collected: ChartList, reference: Reference) -> Fields:
+def section(
+    scenario: ScenarioResults,
+    identity: str,
+    collected: ChartList,
+    reference: Reference,
+    points: PaperPoints | None = None,
+) -> Fields:
     """Everything that the template needs; charts are appended to `collected`."""
     grid = tables.paper_grid(scenario)
     compared = {(c.method, c.metric): c for c in compare_scenario(scenario)}
@@ -60,7 +67,15 @@ def section(scenario: ScenarioResults, identity: str, collected: ChartList, refe
         "tradeoff": _add(collected, charts.tradeoff(scenario, reference)),
         "tradeoff_notes": notes(gaps(scenario), reference),
         "figures": _figures(scenario, collected),
-        "tables": [table for table in (_statistics_table(scenario), _omega_table(scenario)) if table],
+        "tables": [
+            table
+            for table in (
+                _points_table(scenario, points),
+                _statistics_table(scenario),
+                _omega_table(scenario),
+            )
+            if table
+        ],
     }
 
 
@@ -116,6 +131,21 @@ def _figures(scenario: ScenarioResults, collected: ChartList) -> list[Fields]:
         if drawn:
             with_data.append({"title": name, "note": note, "figures": drawn})
     return with_data
+
+
+def _points_table(scenario: ScenarioResults, points: PaperPoints | None) -> Fields | None:
+    """Each job beside what another paper has of it."""
+    if points is None or scenario.name not in points.scenarios:
+        return None
+    grid, keys = point_grid(points, scenario.name), {e.result.spec.name: e.key for e in scenario.entries}
+    rows = [
+        {"key": keys[row.result.spec.name], "cells": [_text_cell(text) for text in line]}
+        for row, line in zip(points.of(scenario.name), grid.rows, strict=True)
+    ]
+    note = runs_in_words([row.result for row in points.of(scenario.name)])
+    if scenario.name in points.regrets:
+        note += f" {REGRET_NOTE}"
+    return {"title": "Published, here, verdict", "note": note, "heads": grid.head, "rows": rows}
 
 
 def _statistics_table(scenario: ScenarioResults) -> Fields:

@@ -17,19 +17,24 @@ from bisimulator.report import _charts as charts
 from bisimulator.report._by_scenario import ScenarioResults, by_scenario
 from bisimulator.report._page_sections import ChartList, Fields, section
 from bisimulator.report._styles import group_colours, style
+from bisimulator.report.paper_points import PaperPoints, points_sentence
 from bisimulator.report.sentences import join_names, paper_sentence
 from bisimulator.report.summary import counts_by_scenario
-from bisimulator.report.verdicts import VerdictCounts
 
 TITLE = "Long-term group fairness: results"
 SCRIPTS = ("dom.js", "chart.js", "scatter.js", "page.js")
 PACKAGES = ("bisimulator", "jax", "numpy", "equinox", "optax")
+_OVERLAP = (
+    "Matched, beaten and missed compare the 95% intervals as the paper prints them, to two decimals. If they do not "
+    "overlap, better means a higher return or recall, and a lower gap, spread or burden."
+)
+_VERDICT_NOTES = ("the 95% intervals overlap", "they do not, ours is better", "they do not, ours is worse")
+_POINT_NOTES = ("as good within the tolerance", "better than the reading error", "worse than the tolerance")
 _EXPLANATIONS = (
     "A number is the mean over seeds, and each seed is the mean of its evaluation episodes; after ± stands the half "
     "width of the 95% interval (Student's t). Bold: the best value of a column and all within 5% of it, as in the "
     "paper.",
-    "Matched, beaten and missed compare the 95% intervals as the paper prints them, to two decimals. If they do not "
-    "overlap, better means a higher return or recall, and a lower gap, spread or burden.",
+    _OVERLAP,
     "Evaluation episodes have the same random numbers for all methods, so methods that decide alike have equal rows.",
     "Recall: the share of the qualified who were accepted, over the whole episode. Recall gap: largest minus smallest "
     "recall of a group. Credit gap: distance between the groups' final credit scores, in score points. Social burden: "
@@ -39,8 +44,12 @@ _EXPLANATIONS = (
 )
 
 
-def render_report(results: Sequence[Result], references: Mapping[str, Reference] | None = None) -> str:
-    """The page for any finished jobs, as HTML; `references` as for `write_report`."""
+def render_report(
+    results: Sequence[Result],
+    references: Mapping[str, Reference] | None = None,
+    points: PaperPoints | None = None,
+) -> str:
+    """The page for any finished jobs, as HTML; `references` and `points` as for `write_report`."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -48,7 +57,7 @@ def render_report(results: Sequence[Result], references: Mapping[str, Reference]
     collected: ChartList = []
     known = references or {}
     sections = [
-        section(scenario, f"scenario-{i}", collected, known.get(scenario.name, Reference()))
+        section(scenario, f"scenario-{i}", collected, known.get(scenario.name, Reference()), points)
         for i, scenario in enumerate(scenarios)
     ]
     css = _template("report.css") + _colours(scenarios)
@@ -56,11 +65,12 @@ def render_report(results: Sequence[Result], references: Mapping[str, Reference]
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     return environment.from_string(_template("report.html.j2")).render(
         title=TITLE,
-        subtitle=_subtitle(scenarios),
-        paper_sentence=paper_sentence(results),
-        verdicts=[_bar(name, counts) for name, counts in counts_by_scenario(results).items()],
+        subtitle=_subtitle(scenarios, points),
+        paper_sentence=paper_sentence(results) if points is None else points_sentence(points),
+        verdicts=[_bar(name, numbers) for name, numbers in _verdicts(results, points).items()],
         scenarios=sections,
-        explanations=_EXPLANATIONS,
+        explanations=[text for text in _EXPLANATIONS if points is None or text is not _OVERLAP],
+        verdict_notes=_VERDICT_NOTES if points is None else _POINT_NOTES,
         made_with=made_with(),
         data=Markup(script_json({"looks": charts.looks(scenarios), "charts": collected})),
         style=Markup(css),
@@ -111,17 +121,28 @@ def _colours(scenarios: Sequence[ScenarioResults]) -> str:
     )
 
 
-def _subtitle(scenarios: Sequence[ScenarioResults]) -> str:
+def _verdicts(results: Sequence[Result], points: PaperPoints | None) -> dict[str, Mapping[str, int]]:
+    """How many numbers of each scenario have which verdict, and "all" for the sum."""
+    if points is None:
+        return {name: counts.by_verdict for name, counts in counts_by_scenario(results).items()}
+    return {**{name: points.counts(name) for name in points.scenarios}, "all": points.counts()}
+
+
+def _subtitle(scenarios: Sequence[ScenarioResults], points: PaperPoints | None) -> str:
     jobs = sum(len(scenario.entries) for scenario in scenarios)
     where = join_names([scenario.name for scenario in scenarios], max=8)
-    paper = "“Fairness in Reinforcement Learning with Bisimulation Metrics”"
+    paper = (
+        "“Fairness in Reinforcement Learning with Bisimulation Metrics”"
+        if points is None
+        else points.paper.citation
+    )
     return f"{jobs} job{'s' * (jobs > 1)} in {where}, compared with the numbers of {paper}."
 
 
-def _bar(name: str, counts: VerdictCounts) -> Fields:
+def _bar(name: str, numbers: Mapping[str, int]) -> Fields:
     parts, start = [], 0
-    for kind, number in counts.by_verdict.items():
+    for kind, number in numbers.items():
         parts.append({"kind": kind.replace(" ", "-"), "start": start, "number": number})
         start += number
-    text = ", ".join(f"{number} {kind}" for kind, number in counts.by_verdict.items() if number)
-    return {"name": name, "total": counts.total, "parts": parts, "text": f"{text} of {counts.total}"}
+    text = ", ".join(f"{number} {kind}" for kind, number in numbers.items() if number)
+    return {"name": name, "total": start, "parts": parts, "text": f"{text} of {start}"}

@@ -9,9 +9,10 @@ from bisimulator import files
 from bisimulator.errors import check_known
 from bisimulator.jobs.references import Reference
 from bisimulator.jobs.store import Result
-from bisimulator.report import statistics, tables
+from bisimulator.report import paper_points, statistics, tables
 from bisimulator.report._by_scenario import by_scenario
 from bisimulator.report.figures._canvas import FORMATS
+from bisimulator.report.paper_points import PaperPoints
 from bisimulator.report.report_page import render_report
 from bisimulator.report.summary import markdown_summary
 
@@ -21,6 +22,7 @@ def write_report(
     out: Path,
     formats: Sequence[str] = ("svg",),
     references: Mapping[str, Reference] | None = None,
+    points: PaperPoints | None = None,
 ) -> list[Path]:
     """Write the tables, the figures and the HTML page of finished jobs.
 
@@ -30,6 +32,8 @@ def write_report(
         formats: of the figures: "svg", "png" or "pdf".
         references: accept-all and the frontier of each scenario for the trade-off figures, from
             `bisimulator.jobs.references.references`; without it they have neither.
+        points: the same jobs beside the points of another paper, from `paper_points.compare_points`; its table goes to
+            `out/tables/PAPER.md` and `.csv`.
 
     Returns:
         All files that were written.
@@ -48,8 +52,9 @@ def write_report(
         check_known("format", kind, FORMATS)
     contents = {
         **_tables(results),
-        **_figures(results, formats, references or {}),
-        "report.html": render_report(results, references).encode(),
+        **_points(points),
+        **_figures(results, formats, references or {}, points),
+        "report.html": render_report(results, references, points).encode(),
     }
     for name, content in contents.items():
         files.write_bytes(out / name, content)
@@ -67,8 +72,19 @@ def _tables(results: Sequence[Result]) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
+def _points(points: PaperPoints | None) -> dict[str, bytes]:
+    if points is None:
+        return {}
+    name = f"tables/{points.paper.name}"
+    numbers = files.csv_text(paper_points.CSV_COLUMNS, paper_points.point_rows(points))
+    return {f"{name}.md": paper_points.markdown_points(points).encode(), f"{name}.csv": numbers.encode()}
+
+
 def _figures(
-    results: Sequence[Result], formats: Sequence[str], references: Mapping[str, Reference]
+    results: Sequence[Result],
+    formats: Sequence[str],
+    references: Mapping[str, Reference],
+    points: PaperPoints | None,
 ) -> dict[str, bytes]:
     from bisimulator.report.figures import _canvas as canvas
     from bisimulator.report.figures import approvals_over_time as approvals
@@ -81,6 +97,9 @@ def _figures(
     figures = tradeoff.draw(results, references)
     for kind in (curves, approvals, observed, groups, initial):
         figures |= kind.draw(results)
+    if points is not None:
+        columns = (paper_points.REWARD, paper_points.BIAS)
+        figures |= curves.draw_training(results, columns)
     return {
         f"figures/{name}.{suffix}": canvas.encode(figure, suffix)
         for name, figure in figures.items()

@@ -21,6 +21,7 @@ from bisimulator.core import Act, Discrete, Env, Params, Scenario
 from bisimulator.errors import check_real
 from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
 from bisimulator.policies import MLP, Gaussian, make_mlp
+from bisimulator.solvers._value_scale import ValueScale
 from bisimulator.solvers.gae import gae
 from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
 from bisimulator.solvers.solver import Bootstrap, check_solver_config, move_average, successors
@@ -39,8 +40,7 @@ class PPOConfig:
     gae_lambda: float = 0.95  # lambda of the advantage estimation
     bootstrap: Bootstrap = "next"  # whose value follows: the next applicant's, or the same person's
     visit_gamma: float = 0.9  # discount from one visit of a person to the next, with bootstrap "same-person"
-    clip: float = 0.2  # clipping of the probability ratio
-    clip_value: bool = True  # clip the value loss by the same number
+    clip: float = 0.2  # clipping of the probability ratio, and of the value loss
     entropy: float = 0.01  # weight of the entropy bonus
     value: float = 0.5  # weight of the value loss
     max_grad_norm: float = 0.5  # gradient-norm clipping
@@ -48,6 +48,7 @@ class PPOConfig:
     anneal: bool = True  # anneal the learning rate
     input_scale: float = 20.0  # observations in 0..1 are multiplied by this before the networks
     average: float = 0.0  # share of the updates so far over which the policy is averaged; 0: the last one
+    normalize_values: bool = False  # the critic learns values in units of the returns' standard deviation
     group_blind: bool = False  # the policy does not look at the group; the critic, which only learns, does
 
     def __post_init__(self) -> None:
@@ -73,6 +74,7 @@ class Theta(eqx.Module):
     actor: Actor
     critic: MLP  # one output for the reward and one for each extra stream
     average: Actor | None = None  # of the actor, if the policy is averaged
+    scale: ValueScale | None = None  # of the critic's outputs, if values are normalised
 
 
 class Training(eqx.Module):
@@ -131,7 +133,12 @@ class PPO:
             critic = net(k_critic, outputs=outputs, output_scale=1.0)
             return (
                 k_run,
-                Theta(actor, critic, actor if c.average else None),
+                Theta(
+                    actor,
+                    critic,
+                    actor if c.average else None,
+                    ValueScale.start(outputs) if c.normalize_values else None,
+                ),
                 self.optimizer().init(Theta(actor, critic)),
                 self.method.init(k_method, env, c.num_envs),
                 k_envs,
@@ -163,7 +170,7 @@ class PPO:
         )
         if training.theta.average is not None:
             average = move_average(training.theta.average, theta.actor, training.update, c.average)
-            theta = Theta(theta.actor, theta.critic, average)
+            theta = Theta(theta.actor, theta.critic, average, theta.scale)
         logs = batch_logs(batch, diagnostics, num_groups)
         return Training(training.key, theta, opt_state, method, envs, training.update + 1), logs
 
@@ -177,16 +184,21 @@ class PPO:
         batch: Transitions,
     ) -> tuple[Theta, optax.OptState, PyTree, dict[str, Array]]:
         """One seed's update from its batch (T, E)."""
-        c, theta = self.config, Theta(theta.actor, theta.critic)
+        c, scale, theta = self.config, theta.scale, Theta(theta.actor, theta.critic)
         method = self.method.measure(method, batch)
         method, extras = self.method.learn(k_method, method, batch)
         shaped = self.method.reward(method, batch, extras)
         rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)
         next_obs, gamma = successors(c, batch)
         value, next_value = theta.critic(batch.obs), theta.critic(next_obs)
+        if scale is not None:
+            value, next_value = scale.values(value), scale.values(next_value)
         # the same person's later decisions are not the next ones of the rollout, so only one step counts
         lam = c.gae_lambda if c.bootstrap == "next" else 0.0
         advantages = gae(rewards, value, next_value, batch.terminated, batch.truncated, gamma, lam)
+        if scale is not None:
+            scale, critic = scale.update(theta.critic, advantages + value)
+            theta = Theta(theta.actor, critic)
         log_prob, _ = _log_prob(theta.actor, batch.obs, batch.action)
         data = Minibatch(batch.obs, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
@@ -198,17 +210,19 @@ class PPO:
             carry: tuple[Theta, optax.OptState], minibatch: Minibatch
         ) -> tuple[tuple[Theta, optax.OptState], dict[str, Array]]:
             theta, opt_state = carry
-            (_, logs), gradient = jax.value_and_grad(self._loss, has_aux=True)(theta, method, minibatch)
+            (_, logs), gradient = jax.value_and_grad(self._loss, has_aux=True)(
+                theta, method, minibatch, scale
+            )
             change, opt_state = optimizer.update(gradient, opt_state, theta)
             return (optax.apply_updates(theta, change), opt_state), logs
 
         (theta, opt_state), logs = jax.lax.scan(improve, (theta, opt_state), minibatches)
         diagnostics = {name: values.mean() for name, values in logs.items()} | self.method.diagnostics(method)
         diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
-        return theta, opt_state, method, diagnostics
+        return Theta(theta.actor, theta.critic, None, scale), opt_state, method, diagnostics
 
     def _loss(
-        self, theta: Theta, method: PyTree, batch: Minibatch
+        self, theta: Theta, method: PyTree, batch: Minibatch, scale: ValueScale | None
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         """The loss, and what CleanRL logs of it."""
         c = self.config
@@ -217,12 +231,11 @@ class PPO:
         ratio = jnp.exp(log_ratio)
         advantage = self.method.advantage(method, batch.advantages, batch.extras)
         policy_loss = -self.method.objective(method, ratio, advantage, c.clip).mean()
-        value, target = theta.critic(batch.obs), batch.advantages + batch.value
-        error = (value - target) ** 2
-        if c.clip_value:
-            near = batch.value + jnp.clip(value - batch.value, -c.clip, c.clip)
-            error = jnp.maximum(error, (near - target) ** 2)
-        value_loss = 0.5 * error.mean(0).sum()
+        value, before, target = theta.critic(batch.obs), batch.value, batch.advantages + batch.value
+        if scale is not None:
+            before, target = scale.outputs(before), scale.outputs(target)
+        near = before + jnp.clip(value - before, -c.clip, c.clip)
+        value_loss = 0.5 * jnp.maximum((value - target) ** 2, (near - target) ** 2).mean(0).sum()
         loss = policy_loss - c.entropy * entropy + c.value * value_loss
         logs = {
             "loss": loss,

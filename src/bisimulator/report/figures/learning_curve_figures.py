@@ -57,6 +57,15 @@ def draw(results: Sequence[Result]) -> dict[str, Figure]:
     return figures
 
 
+def draw_training(results: Sequence[Result], columns: Sequence[str]) -> dict[str, Figure]:
+    """`SCENARIO-training`: some metrics over the training of all methods, and of rules as horizontal lines."""
+    return {
+        f"{scenario.name}-training": _figure(scenario, scenario.entries, "over training", columns)
+        for scenario in by_scenario(results)
+        if any(entry.result.curves is not None for entry in scenario.entries)
+    }
+
+
 def draw_curve(result: Result, column: str) -> Figure:
     """One job's learning curve of one metric.
 
@@ -96,9 +105,12 @@ def has_curve(entry: JobEntry, column: str) -> bool:
     return entry.result.curves is not None and column in entry.result.curves.values
 
 
-def _figure(scenario: ScenarioResults, entries: Sequence[JobEntry], title: str) -> Figure:
-    columns = [c for c in scenario.columns if any(has_curve(entry, c) for entry in entries)]
-    rows = -(-len(columns) // _COLUMNS)
+def _figure(
+    scenario: ScenarioResults, entries: Sequence[JobEntry], title: str, asked: Sequence[str] | None = None
+) -> Figure:
+    columns = [c for c in asked or scenario.columns if any(has_curve(entry, c) for entry in entries)]
+    across = min(_COLUMNS, len(columns)) if asked else _COLUMNS
+    rows = -(-len(columns) // across)
     spec = next(entry.result.spec for entry in entries if entry.result.curves is not None)
     note = (
         f"Mean of {len(spec.seeds)} seeds x {spec.curve_episodes} evaluation episodes; shaded: 95% interval."
@@ -107,13 +119,13 @@ def _figure(scenario: ScenarioResults, entries: Sequence[JobEntry], title: str) 
         note += " Horizontal lines: methods that are not trained."
     with canvas.style():
         figure, axes = canvas.panels(
-            rows, _COLUMNS, width=3.7, height=HEIGHT + 0.5, title=f"{scenario.name}: {title}", note=note
+            rows, across, width=3.7, height=HEIGHT + 0.5, title=f"{scenario.name}: {title}", note=note
         )
         for axis, column in zip(axes.flat, columns, strict=False):
             _panel(axis, column, entries)
         for axis in axes.flat[len(columns) :]:
             axis.set_visible(False)
-        for axis in axes.flat[max(0, len(columns) - _COLUMNS) : len(columns)]:
+        for axis in axes.flat[max(0, len(columns) - across) : len(columns)]:
             axis.set_xlabel("training steps")
     return figure
 
