@@ -213,6 +213,30 @@ class Admissions(Generic[P]):
     max_raise: Callable[[P], Float[Array, "G"]]
 
 
+class SingleDecisions(eqx.Module):
+    """Decisions on one group each."""
+
+    obs: Float[
+        Array, "... F"
+    ]  # begins with a score in 0..1, by which groups are compared, and the group one-hot
+    action: Int[Array, "..."]
+    reward: Float[Array, "..."]
+    group: Int[Array, "..."]
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupDecisions(Generic[P]):
+    """Capability: a step about all groups falls apart into K decisions, each on one group.
+
+    `split(observation, action, next observation, tallies, params)` has leading axes (..., K). The rewards add up to the
+    reward of the step.
+    """
+
+    num_actions: Callable[[P], int]  # of a single decision
+    observation_size: Callable[[P], int]  # of a single decision
+    split: Callable[[Float[Array, "... D"], Array, Float[Array, "... D"], Tallies, P], SingleDecisions]
+
+
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
     """How reports talk about a scenario."""
@@ -253,6 +277,7 @@ class Scenario(Generic[P, S]):
     network: ContactNetwork[P] | None = None
     allocation: Allocation[P, S] | None = None
     admissions: Admissions[P] | None = None
+    group_decisions: GroupDecisions[P] | None = None
 
     @property
     def applicants(self) -> bool:

@@ -16,10 +16,13 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from bisimulator.core import (
     Admissions,
     Box,
+    GroupDecisions,
     Round,
     Scenario,
+    SingleDecisions,
     Snapshot,
     Step,
+    Tallies,
     Vocabulary,
     draw_category,
     group_step,
@@ -149,6 +152,27 @@ def snapshot(state: State) -> Snapshot:
     return Snapshot(state.place, state.true_score, state.shown[..., 0])
 
 
+def split(
+    obs: Array, action: Array, next_obs: Float[Array, "... D"], tallies: Tallies, params: Params
+) -> SingleDecisions:
+    """A decision on each applicant: whether to admit. It shows the score that the applicant presents.
+
+    The college never learns who of the rejected was eligible, so these share what their group adds to the reward.
+    """
+    now = last_round(next_obs, params)
+    one_hot = jax.nn.one_hot(now.group, params.num_groups)
+    admitted = jnp.where(now.admitted, rewards(now.admitted, now.eligible, params), 0.0)
+    rejected = one_hot * ~now.admitted[..., None]
+    of_rejected = tallies["reward"] - jnp.einsum("...ng,...n->...g", one_hot, admitted)
+    share = of_rejected / jnp.maximum(rejected.sum(-2), 1)
+    return SingleDecisions(
+        obs=jnp.concatenate([now.score[..., None], one_hot], -1),
+        action=now.admitted.astype(jnp.int32),
+        reward=admitted + jnp.einsum("...ng,...g->...n", rejected, share),
+        group=now.group,
+    )
+
+
 COLLEGE_THRESHOLD = Scenario(
     summary="Admissions by a published threshold, to which applicants react (2 groups)",
     make_params=make_params,
@@ -165,4 +189,5 @@ COLLEGE_THRESHOLD = Scenario(
     applicants_pay=True,
     vocabulary=Vocabulary("eligible applicants", "are admitted", "eligible applicants admitted"),
     admissions=Admissions(last_round, max_raise),
+    group_decisions=GroupDecisions(lambda params: 2, lambda params: 1 + params.num_groups, split),
 )
