@@ -16,6 +16,8 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy_attention import NumpyAttention
+from numpy_infectious import NumpyInfectious
 from numpy_lending import NumpyLending
 
 import bisimulator
@@ -31,6 +33,31 @@ def numpy_steps(number: int = 40_000) -> Steps:
     def run() -> int:
         for action in actions:
             env.advance(action)
+        return number
+
+    return run
+
+
+def numpy_attention_steps(number: int = 4_000) -> Steps:
+    env = NumpyAttention(horizon=2**31)
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).uniform(-3, 3, (number, 5))
+
+    def run() -> int:
+        for action in actions:
+            env.step(action)
+        return number
+
+    return run
+
+
+def numpy_infectious_steps(number: int = 8_000) -> Steps:
+    env, actions = NumpyInfectious(), np.random.default_rng(0).integers(35, size=number).tolist()
+    env.reset(seed=0)
+
+    def run() -> int:
+        for action in actions:
+            env.step(action)
         return number
 
     return run
@@ -64,7 +91,7 @@ def rollout_steps(name: str, copies: int, number: int = 1_500, **params: Any) ->
         def decide(carry: tuple, t: jax.Array) -> tuple:
             states, total = carry
             k_act = jax.random.fold_in(jax.random.key(1), t)
-            action = (jax.random.bits(k_act, (copies,)) >> 31).astype(jnp.int32)
+            action = random_actions(env, k_act, copies)
             k_step = jax.vmap(lambda key: jax.random.fold_in(key, t))(keys)
             states, step = jax.vmap(lambda k, s, a: env.scenario.step(k, s, a, params))(
                 k_step, states, action
@@ -82,6 +109,16 @@ def rollout_steps(name: str, copies: int, number: int = 1_500, **params: Any) ->
         return number * copies
 
     return run
+
+
+def random_actions(env: bisimulator.Env, key: jax.Array, copies: int) -> jax.Array:
+    """Actions at random; of applicants one bit each."""
+    if env.scenario.applicants:
+        return (jax.random.bits(key, (copies,)) >> 31).astype(jnp.int32)
+    (low, high), shape = env.action_space.bounds, (copies, *env.action_space.shape)
+    if env.scenario.discrete:
+        return jax.random.randint(key, shape, int(low), int(high) + 1)
+    return jax.random.uniform(key, shape, minval=low, maxval=high)
 
 
 def rates(contestants: dict[str, Steps], repeats: int) -> dict[str, float]:
@@ -116,6 +153,26 @@ def speed(repeats: int) -> None:
     for name, rate in found.items():
         goal = f">= {wanted[name]}" if name in wanted else ""
         print(f"{name:42}{rate:14,.0f}{rate / base:9.1f}{goal:>9}")
+
+
+def about_all_groups(repeats: int) -> None:
+    """Environments whose steps are about all groups, each against its own NumPy version."""
+    endless = {"horizon": 2**31 - 2}
+    pairs = {
+        "attention": numpy_attention_steps(),
+        "infectious": numpy_infectious_steps(),
+    }
+    contestants = {f"{name}, NumPy, 1 copy": run for name, run in pairs.items()}
+    for name in pairs:
+        contestants[f"{name}, compiled rollout, 1024 copies"] = rollout_steps(name, 1024, 200, **endless)
+    found = rates(contestants, repeats)
+    print(f"\n{'steps about all groups':42}{'steps/s':>14}{'ratio':>9}{'wanted':>9}")
+    for name, rate in found.items():
+        ratio, goal = (
+            rate / found[f"{name.partition(',')[0]}, NumPy, 1 copy"],
+            "" if "NumPy" in name else ">= 40",
+        )
+        print(f"{name:42}{rate:14,.0f}{ratio:9.1f}{goal:>9}")
 
 
 def population(repeats: int, copies: int = 64) -> None:
@@ -157,6 +214,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=15, help="rounds of each contestant (median is shown)")
     repeats = parser.parse_args().repeats
     speed(repeats)
+    about_all_groups(repeats)
     population(repeats)
     ten_million()
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import jax
 import torch
+from numpy_attention import NumpyAttention
 from numpy_lending import NumpyLending
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -50,8 +51,10 @@ QUICK = Size(seeds=2, rounds=1, seconds=0.0, adapt_rounds=1, candidates=2)
 class Ours:
     """A training as `trainer.train` does it, without progress and checkpoints."""
 
-    def __init__(self, method: str, size: Size, map_shards: MapShards, **settings: Any):
-        entry, env = registry.lookup("method", method), bisimulator.make("lending", **settings)
+    def __init__(
+        self, method: str, size: Size, map_shards: MapShards, scenario: str = "lending", **settings: Any
+    ):
+        entry, env = registry.lookup("method", method), bisimulator.make(scenario, **settings)
         config = entry.config
         if size.candidates and getattr(config, "dynamics_steps", 0):
             config = dataclasses.replace(config, dynamics_steps=size.candidates)
@@ -97,12 +100,12 @@ class BareLending(NumpyLending):
         return obs, reward, False, truncated, {}
 
 
-def their_ppo() -> BaseAlgorithm:
+def their_ppo(env: Callable[[], Any] = BareLending) -> BaseAlgorithm:
     """Stable-Baselines3's PPO with the same networks, batches and hyperparameters."""
     c = PPOConfig()
     return PPO(
         "MlpPolicy",
-        DummyVecEnv([BareLending] * c.num_envs),
+        DummyVecEnv([env] * c.num_envs),
         n_steps=c.rollout,
         batch_size=c.minibatch,
         n_epochs=c.epochs,
@@ -180,6 +183,27 @@ def rates(contestants: dict[str, Any], size: Size) -> dict[str, tuple[float, flo
     }
 
 
+def attention(size: Size) -> None:
+    """Five seeds of PPO on attention, whose actions are real numbers, against Stable-Baselines3's PPO."""
+    size = dataclasses.replace(size, seeds=min(5, size.seeds))
+    with on_all_cores() as map_shards:
+        contestants = {
+            f"attention: ppo, {size.seeds} seeds": Ours("ppo", size, map_shards, "attention"),
+            **{
+                f"attention: Stable-Baselines3 PPO, torch threads: {n}": Theirs(
+                    partial(their_ppo, NumpyAttention), PPOConfig().batch, n
+                )
+                for n in sorted({1, torch.get_num_threads()})
+            },
+        }
+        found = rates(contestants, size)
+    ours, *theirs = [rate for rate, _ in found.values()]
+    print(f"\n{'attention':60}{'steps/s':>10}")
+    for name, (rate, _) in found.items():
+        print(f"{name:60}{rate:10,.0f}")
+    print(f"{'ratio to Stable-Baselines3 (the faster)':60}{ours / max(theirs):10.1f}{'>= 30':>9}")
+
+
 def main(size: Size) -> None:
     threads = sorted({1, torch.get_num_threads()})
     with on_all_cores() as map_shards:
@@ -243,4 +267,6 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a smoke run: two seeds, one round")
-    main(QUICK if parser.parse_args().quick else Size())
+    chosen = QUICK if parser.parse_args().quick else Size()
+    main(chosen)
+    attention(chosen)

@@ -285,6 +285,11 @@ OPTIONS = {
     for name in registry.names("method")
     if "bisimulator" not in name and not isinstance(registry.lookup("method", name).config, NoConfig)
 } | {
+    **{
+        name: (DOCS / "methods" / "juries.md", f"`{name}`")
+        for name in registry.names("method")
+        if name.endswith("-jury")
+    },
     "ppo-bisimulator": (DOCS / "methods" / "bisimulator.md", "PPO"),
     "dqn-bisimulator": (DOCS / "methods" / "bisimulator.md", "DQN"),
 }
@@ -311,7 +316,8 @@ def option_table(page, column):
     lines = page.read_text(encoding="utf-8").splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("| option |"))
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table(lines[first:]))
-    return {row[0].strip("`"): parse_value(row[head.index(column)]) for row in rows if "`" in row[0]}
+    cells = {row[0].strip("`"): row[head.index(column)] for row in rows if "`" in row[0]}
+    return {option: parse_value(cell) for option, cell in cells.items() if cell != "-"}  # "-": of others only
 
 
 def table(lines):

@@ -156,6 +156,25 @@ def test_a_step_about_all_groups_decides_on_nobody_and_adds_up_to_the_reward(nam
         assert (np.asarray(steps.tallies[name]) >= 0).all()
 
 
+@pytest.mark.parametrize("name", ALL_GROUPS)
+def test_a_step_about_all_groups_falls_apart_into_decisions_whose_rewards_add_up(name):
+    env = small(name)
+    first, _, steps = reject_all(env)
+    obs = jnp.concatenate([first[None], steps.obs[:-1]])
+    capability = env.scenario.group_decisions
+    single = capability.split(obs, some_actions(env, HORIZON), steps.obs, steps.tallies, env.params)
+    lead = single.reward.shape
+    assert lead[0] == HORIZON
+    assert single.obs.shape == (*lead, capability.observation_size(env.params))
+    assert single.action.shape == single.group.shape == lead
+    assert 0 <= single.action.min() <= single.action.max() < capability.num_actions(env.params)
+    assert 0 <= single.obs.min() <= single.obs.max() <= 1
+    np.testing.assert_array_equal(single.obs[..., 1 : 1 + env.num_groups].argmax(-1), single.group)
+    for g in range(env.num_groups):
+        of_group = jnp.where(single.group == g, single.reward, 0.0).sum(-1)
+        np.testing.assert_allclose(of_group, steps.tallies["reward"][:, g], rtol=1e-4, atol=1e-5)
+
+
 def check_score_and_group(env):
     first, states, steps = reject_all(env)
     everything = np.concatenate(

@@ -45,6 +45,7 @@ OTHER_RULES = [
     ("proportional", "attention-harder"),
     ("random", "infectious"),
     ("betweenness", "infectious-harder"),
+    ("continuous-jury", "college-threshold"),
 ]
 LEARNED = [
     name for name in registry.names("method") if isinstance(registry.lookup("method", name), LearnedMethod)
@@ -181,7 +182,7 @@ def test_an_episode_of_the_gymnasium_environment(scenario):
     total_reward, total_obs, ended = 0.0, obs.sum(), False
     t = 0
     while not ended:
-        action = int(t % 3 > 0) if discrete else np.linspace(-1, t % 3, env.action_space.shape[0])
+        action = int(t % 3 > 0) if discrete else real_numbers(env.action_space.shape[0], t)
         obs, reward, terminated, truncated, info = env.step(action)
         total_reward, total_obs = total_reward + reward, total_obs + obs.sum()
         t, ended = t + 1, terminated or truncated
@@ -189,6 +190,10 @@ def test_an_episode_of_the_gymnasium_environment(scenario):
         f"gymnasium {scenario}",
         [total_reward, total_obs, t, info["outcome"]["true_scores"].sum(), info["outcome"]["counts"].sum()],
     )
+
+
+def real_numbers(size, t):
+    return np.linspace(-1, t % 3, size) if size > 1 else np.array([t % 3 / 2])
 
 
 @pytest.mark.parametrize("scenario", LENDING)

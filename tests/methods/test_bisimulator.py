@@ -15,6 +15,8 @@ from bisimulator.bisim.reward import gauge_offset, j_rew
 from bisimulator.evaluation import metric_columns
 from bisimulator.methods.bisimulator import Config, build
 from bisimulator.methods.hooks import Transitions
+from bisimulator.policies.rules import rule_policy
+from bisimulator.simulation import episode_by_steps
 from bisimulator.solvers import evaluator, trainer
 from bisimulator.solvers.ppo import PPOConfig
 
@@ -40,6 +42,52 @@ def fake_batch(env, lead=(16, 8), seed=0):
     qualified, flag = jnp.asarray(rng.random(lead) < 0.3 + 0.6 * score), jnp.zeros(lead, bool)
     reward = jnp.where(action == 1, jnp.where(qualified, 1.0, -1.0), 0.0)
     return Transitions(obs, action, action == 1, reward, obs, flag, flag, jnp.asarray(group), qualified, obs)
+
+
+ABOUT_ALL_GROUPS = {
+    "attention": {"groups": 3, "units": 4},
+    "infectious": {},
+    "college-threshold": {"costs": (2.0, 5.0)},
+}
+
+
+def rollout_batch(env, lead=(12, 4)):
+    """A rollout (T, E) with actions at random, as a solver collects it."""
+    act = rule_policy("random", env).bind(env)
+
+    def one(key):
+        decisions, _ = episode_by_steps(env.scenario, key, act, env.params, lead[0] + 1)
+        return decisions
+
+    played = jax.jit(jax.vmap(one, out_axes=1))(jax.random.split(jax.random.key(0), lead[1]))
+    now, after = jax.tree.map(lambda x: x[:-1], played), jax.tree.map(lambda x: x[1:], played)
+    flag = jnp.zeros(lead, bool)
+    return Transitions(
+        now.obs, now.action, flag, now.reward, after.obs, flag, flag, now.group, flag, after.obs, now.tallies
+    )
+
+
+@pytest.mark.parametrize("name", ABOUT_ALL_GROUPS)
+def test_steps_about_all_groups_are_corrected_by_their_decisions_on_each_of_them(name):
+    """J_rew of the single decisions falls, and the reward of a step is corrected by the mean of their corrections."""
+    env = bisimulator.make(name, **ABOUT_ALL_GROUPS[name])
+    method = build(dataclasses.replace(SMALL, reward_steps=80, learning_rate=0.003, gauge="free"), env)
+    assert method.adapt_at(100) == ()  # no observation dynamics here
+    batch = rollout_batch(env)
+    state = method.init(jax.random.key(1), env, 4)
+    nothing = eqx.tree_at(lambda s: s.phi.weights[-1], state, replace_fn=jnp.zeros_like)
+    np.testing.assert_allclose(method.reward(nothing, batch, ()), batch.reward, rtol=1e-4, atol=1e-4)
+    later, _ = jax.jit(method.learn)(jax.random.key(2), state, batch)
+    start, _ = jax.jit(
+        dataclasses.replace(method, config=dataclasses.replace(method.config, reward_steps=1)).learn
+    )(jax.random.key(2), state, batch)
+    assert later.j_rew < 0.8 * start.j_rew
+    single = env.scenario.group_decisions.split(
+        batch.obs, batch.action, batch.next_obs, batch.tallies, env.params
+    )
+    each = jnp.take_along_axis(later.phi(single.obs), single.action[..., None], -1)[..., 0]
+    expected = batch.reward + SMALL.alpha * each.mean(-1)
+    np.testing.assert_allclose(method.reward(later, batch, ()), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_learning_reduces_j_rew_and_fixes_the_gauge(env):

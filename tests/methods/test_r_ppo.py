@@ -1,12 +1,16 @@
 """The reward of R-PPO."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import bisimulator
+from bisimulator.jobs.spec import make_spec
 from bisimulator.methods._running_gaps import running_gaps
+from bisimulator.methods.hooks import Transitions
 from bisimulator.methods.r_ppo import Config, build
 from tests.methods.batches import random_batch
 
@@ -33,3 +37,35 @@ def test_without_weight_the_reward_is_the_plain_one():
 def test_wrong_options_raise_an_error(wrong):
     with pytest.raises(ValueError, match="must"):
         Config(**wrong)
+
+
+def test_only_what_exceeds_omega_is_penalised_with_excess():
+    """In attention the authors add zeta * min(0, omega - gap)."""
+    env = bisimulator.make("attention")
+    method = build(Config(zeta=10.0, omega=0.05, excess=True), env)
+    lead = (3, 2)
+    flag, zeros = jnp.zeros(lead, bool), jnp.zeros(lead)
+    batch = Transitions(zeros, zeros, flag, zeros + 1, zeros, flag, flag, zeros, flag, zeros)
+    gap = jnp.array([[0.0, 0.05], [0.06, 0.2], [1.0, 0.04]])
+    expected = 1 + 10 * np.minimum(0, 0.05 - np.asarray(gap))
+    np.testing.assert_allclose(method.reward(jnp.zeros((2, 5, 2)), batch, gap), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "method", "options"),
+    [
+        ("attention-harder", "r-ppo", {"zeta": 20.0, "omega": 0.05, "excess": True}),
+        ("infectious", "r-ppo", {"zeta": 0.1, "omega": 0.05, "excess": False}),
+        ("lending", "r-ppo", {"zeta": 2.0, "omega": 0.005, "excess": False}),
+        ("attention", "a-ppo", {"beta_vt": 0.15, "beta_div": 0.15, "omega": 0.05}),
+        ("attention-harder", "elbert", {"a": 20_000.0, "beta": 20.0, "memory": 0.0}),
+        ("infectious-harder", "elbert", {"a": 50.0, "beta": 20.0, "memory": 0.0}),
+    ],
+)
+def test_scenarios_have_the_authors_defaults(scenario, method, options):
+    assert dataclasses.asdict(make_spec(scenario, method).config) == options
+
+
+def test_options_change_the_defaults_of_the_scenario():
+    config = make_spec("attention", "r-ppo", config={"zeta": 5.0}).config
+    assert config == Config(zeta=5.0, omega=0.05, excess=True)

@@ -1,9 +1,16 @@
-"""Recall, precision, approval rate and social burden of given counts."""
+"""Recall, precision, approval rate, accuracy and burdens of given counts."""
 
 import numpy as np
 
 from bisimulator import registry
-from bisimulator.metrics.ratios import APPROVAL_RATE, PRECISION, RECALL, SOCIAL_BURDEN
+from bisimulator.metrics.ratios import (
+    ACCURACY,
+    APPROVAL_RATE,
+    ELIGIBLE_BURDEN,
+    PRECISION,
+    RECALL,
+    SOCIAL_BURDEN,
+)
 from tests.metrics.outcomes import outcome
 
 
@@ -39,7 +46,26 @@ def test_social_burden_is_the_mean_cost_of_admitted_applicants_who_paid():
     np.testing.assert_allclose(columns["social_burden_gap"], 0.5)
 
 
-def test_social_burden_applies_to_college_only():
+def test_social_burden_applies_where_applicants_pay():
     names = registry.names("environment")
     applies = {name for name in names if SOCIAL_BURDEN.applies(registry.lookup("environment", name))}
-    assert applies == {"college"}
+    assert applies == {"college", "college-threshold"}
+
+
+def test_accuracy_and_eligible_burden_come_from_tallies():
+    tallies = {"correct": [9, 5, 0], "applied": [10, 20, 0], "needed": [3, 0, 0], "demand": [6, 2, 0]}
+    counted = outcome([[1, 1]] * 3, tallies)
+    accuracy, burden = ACCURACY.columns(counted), ELIGIBLE_BURDEN.columns(counted)
+    np.testing.assert_allclose(accuracy["accuracy_g1"], 0.9)
+    np.testing.assert_allclose(accuracy["accuracy_g2"], 0.25)
+    assert np.isnan(accuracy["accuracy_g3"]).all()
+    np.testing.assert_allclose(burden["eligible_burden_g1"], 0.5)
+    np.testing.assert_allclose(burden["eligible_burden_gap"], 0.5)
+    assert np.isnan(burden["eligible_burden_g3"]).all()
+    for metric in (ACCURACY, ELIGIBLE_BURDEN):
+        where = [
+            name
+            for name in registry.names("environment")
+            if metric.applies(registry.lookup("environment", name))
+        ]
+        assert where == ["college-threshold"]

@@ -23,17 +23,20 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
     Solver options that are not among them have other defaults with a goal or a view (`jobs.spec.default_solver`).
     """
     from bisimulator import registry
+    from bisimulator.jobs.spec import default_config
     from bisimulator.methods.hooks import LearnedMethod
     from bisimulator.policies import NoConfig
     from bisimulator.solvers.trainer import SOLVERS
 
     entry = registry.lookup("method", method_name)
+    place = next((a for a in typed if a in registry.names("environment")), "")
+    config = default_config(place, method_name)
     solver_type = SOLVERS[entry.solver][1] if isinstance(entry, LearnedMethod) else NoConfig
 
     def train(
         scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
         name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="METHOD")],
-        method: Any = entry.config,
+        method: Any = config,
         solver: Any = solver_type(),  # noqa: B008
         settings: Settings = (),
         sweep_goal: str | None = None,
@@ -80,7 +83,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
                     console.print(str(outcome), soft_wrap=True, markup=False)
             console.print(f"Stored in {jobs.out / spec.name}", soft_wrap=True, markup=False)
 
-    train.__annotations__ |= {"method": type(entry.config), "solver": solver_type}
+    train.__annotations__ |= {"method": type(config), "solver": solver_type}
     return train
 
 

@@ -1,6 +1,7 @@
 """The contracts that everything else is written against, and the helpers that environments share."""
 
 from bisimulator.core.arrays import count_row, evenly, read_row, score_and_group, score_histograms, sum_at
+from bisimulator.core.columns import Column, Direction, Metric
 from bisimulator.core.environment import Env, make, require_env, set_omega
 from bisimulator.core.outcome import COUNTS, SCORE_GRID, TALLY, Outcome, Tallies
 from bisimulator.core.person_chain import Moves, PersonChain, Values
@@ -15,16 +16,17 @@ from bisimulator.core.random import (
 from bisimulator.core.spaces import ActionSpace, Box, Discrete
 from bisimulator.core.types import (
     Act,
+    Admissions,
     Allocation,
-    Column,
     ContactNetwork,
     Decisions,
-    Direction,
-    Metric,
+    GroupDecisions,
     ParallelEpisodes,
     Params,
     PersonModel,
+    Round,
     Scenario,
+    SingleDecisions,
     Snapshot,
     State,
     Step,
@@ -41,6 +43,7 @@ __all__ = [
     "TALLY",
     "Act",
     "ActionSpace",
+    "Admissions",
     "Allocation",
     "Box",
     "Column",
@@ -49,6 +52,7 @@ __all__ = [
     "Direction",
     "Discrete",
     "Env",
+    "GroupDecisions",
     "Metric",
     "Moves",
     "Outcome",
@@ -56,7 +60,9 @@ __all__ = [
     "Params",
     "PersonChain",
     "PersonModel",
+    "Round",
     "Scenario",
+    "SingleDecisions",
     "Snapshot",
     "State",
     "Step",

@@ -1,4 +1,4 @@
-"""The contracts: environment, step, episode, outcome and metric.
+"""The contracts: environment, step and episode.
 
 Everything that crosses `jit`, `vmap` or `scan` is a pytree (`equinox.Module`).
 Shapes: N people, T decisions of an episode, G groups, C scores, D observation entries, K omega entries.
@@ -7,7 +7,7 @@ Shapes: N people, T decisions of an episode, G groups, C scores, D observation e
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, Literal, Protocol, TypeAlias
 
 import equinox as eqx
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from typing_extensions import TypeVar
 
-from bisimulator.core.outcome import Outcome, Tallies
+from bisimulator.core.outcome import Tallies
 from bisimulator.core.person_chain import PersonChain, Values
 from bisimulator.core.spaces import ActionSpace
 
@@ -192,6 +192,51 @@ class Allocation(Generic[P, S]):
     action: Callable[[Int[Array, "... G"], P], Array]
 
 
+class Round(eqx.Module):
+    """What a college knows of a round of applicants once it has decided on them."""
+
+    score: Float[Array, "... N"]  # as they present it
+    group: Int[Array, "... N"]
+    admitted: Bool[Array, "... N"]
+    eligible: Bool[Array, "... N"]  # known of the admitted ones only; False of the others
+
+
+@dataclasses.dataclass(frozen=True)
+class Admissions(Generic[P]):
+    """Capability: each step publishes a threshold in [0, 1], to which a round of applicants reacts.
+
+    `last_round(observations, params)`: the last one, of which nobody is admitted before the first step.
+    `max_raise(params)`: how far it can be worth to raise a score.
+    """
+
+    last_round: Callable[[Float[Array, "... D"], P], Round]
+    max_raise: Callable[[P], Float[Array, "G"]]
+
+
+class SingleDecisions(eqx.Module):
+    """Decisions on one group each."""
+
+    obs: Float[
+        Array, "... F"
+    ]  # begins with a score in 0..1, by which groups are compared, and the group one-hot
+    action: Int[Array, "..."]
+    reward: Float[Array, "..."]
+    group: Int[Array, "..."]
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupDecisions(Generic[P]):
+    """Capability: a step about all groups falls apart into K decisions, each on one group.
+
+    `split(observation, action, next observation, tallies, params)` has leading axes (..., K). The rewards add up to the
+    reward of the step.
+    """
+
+    num_actions: Callable[[P], int]  # of a single decision
+    observation_size: Callable[[P], int]  # of a single decision
+    split: Callable[[Float[Array, "... D"], Array, Float[Array, "... D"], Tallies, P], SingleDecisions]
+
+
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
     """How reports talk about a scenario."""
@@ -231,6 +276,8 @@ class Scenario(Generic[P, S]):
     life: Scenario[P, State] | None = None  # the same decisions; an episode is one person's life
     network: ContactNetwork[P] | None = None
     allocation: Allocation[P, S] | None = None
+    admissions: Admissions[P] | None = None
+    group_decisions: GroupDecisions[P] | None = None
 
     @property
     def applicants(self) -> bool:
@@ -241,55 +288,3 @@ class Scenario(Generic[P, S]):
     def main_rate(self) -> str:
         """The metric by which groups are compared first."""
         return "recall" if self.applicants else "benefit_rate"
-
-
-Direction: TypeAlias = Literal["higher", "lower", ""]  # which values are better; "" if neither
-
-
-@dataclasses.dataclass(frozen=True)
-class Column:
-    """How a number is presented: in words, which direction is better, and what it can never exceed."""
-
-    title: str
-    direction: Direction
-    bounds: tuple[float | None, float | None] = (None, None)
-    short: str = ""  # for narrow table heads; the title if empty
-
-    @property
-    def head(self) -> str:
-        return self.short or self.title
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Metric:
-    """A number per group from an episode's `Outcome`, and numbers over all groups.
-
-    `by_group` is None if only numbers over groups make sense. `overall` returns one array per name in `over_groups`.
-    Columns are called `NAME_g1`, `NAME_g2`, ... and as `over_groups` says.
-    """
-
-    name: str
-    summary: str
-    group: Column | None
-    by_group: Callable[[Outcome], Values] | None
-    over_groups: Mapping[str, Column]
-    overall: Callable[[Outcome], dict[str, Values]]
-    applies: Callable[[Scenario], bool] = lambda scenario: True
-
-    def columns(self, outcome: Outcome) -> dict[str, Values]:
-        """Every column's values, with the leading axes of the outcome."""
-        per_group = {}
-        if self.by_group is not None:
-            values = self.by_group(outcome)
-            per_group = {f"{self.name}_g{g + 1}": values[..., g] for g in range(values.shape[-1])}
-        return {**per_group, **self.overall(outcome)}
-
-    def column(self, name: str) -> Column | None:
-        """How the column `name` is presented; None if it is not this metric's."""
-        if name in self.over_groups:
-            return self.over_groups[name]
-        number = name.removeprefix(f"{self.name}_g")
-        if self.group is None or number == name or not number.isdecimal():
-            return None
-        short = f"{self.group.head} g{number}"
-        return dataclasses.replace(self.group, title=f"{self.group.title}, group {number}", short=short)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
+from bisimulator.envs._per_group import count_groups, per_group
 from bisimulator.errors import (
     check_array,
     check_distribution,
@@ -20,7 +21,7 @@ from bisimulator.errors import (
     check_shape,
 )
 
-MAX_GROUPS, MAX_SCORES = 10_000, 10_000
+MAX_SCORES = 10_000
 
 
 class Params(eqx.Module):
@@ -113,7 +114,7 @@ def make_params(
     Example:
         >>> make_params(epsilon=0.8, omega=(1.0, 0.5))
     """
-    count = _count_groups(groups, score_mean, budget_mean, group_probs)
+    count = count_groups(groups, score_mean, budget_mean, group_probs)
     probs = check_distribution(
         "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
     )
@@ -126,13 +127,13 @@ def make_params(
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
     return Params(
         score_mean=as_float(
-            _per_group("score_mean", np.linspace(8, 5, count) if score_mean is None else score_mean, count)
+            per_group("score_mean", np.linspace(8, 5, count) if score_mean is None else score_mean, count)
         ),
-        score_sd=as_float(_per_group("score_sd", score_sd, count, negative=False)),
+        score_sd=as_float(per_group("score_sd", score_sd, count, negative=False)),
         budget_mean=as_float(
-            _per_group("budget_mean", np.linspace(4, 2, count) if budget_mean is None else budget_mean, count)
+            per_group("budget_mean", np.linspace(4, 2, count) if budget_mean is None else budget_mean, count)
         ),
-        budget_sd=as_float(_per_group("budget_sd", budget_sd, count, negative=False)),
+        budget_sd=as_float(per_group("budget_sd", budget_sd, count, negative=False)),
         budget_max=as_float(check_real("budget_max", budget_max, min=0)),
         success=as_float(chance),
         group_probs=as_float(probs),
@@ -142,25 +143,6 @@ def make_params(
         horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
         population=check_int("population", population, min=1, max=2**31 - 2),
     )
-
-
-def _count_groups(groups: int | None, *per_group: ArrayLike | None) -> int:
-    if groups is not None:
-        return check_int("groups", groups, min=1, max=MAX_GROUPS)
-    sizes = [np.size(value) for value in per_group if value is not None]
-    if sizes and sizes[0] == 0:
-        raise ValueError("got no group; pass at least one entry, such as score_mean=(8, 5)")
-    return sizes[0] if sizes else 2
-
-
-def _per_group(name: str, value: ArrayLike, groups: int, *, negative: bool = True) -> Float[Values, "G"]:
-    """One number per group; a single number holds for all groups."""
-    array = check_array(name, value, ndim=(0, 1))
-    array = np.full(groups, array) if array.ndim == 0 else array
-    check_shape(name, array, (groups,), "one per group")
-    if not negative and (array < 0).any():
-        raise ValueError(f"{name} must not be negative, got {array.min():g}; pass a standard deviation")
-    return array
 
 
 def _check_cost(omega: ArrayLike, groups: int) -> Float[Values, "G 1"]:

@@ -21,9 +21,12 @@ from jaxtyping import Array, Float, Int, Key
 from bisimulator.core import (
     Allocation,
     Box,
+    GroupDecisions,
     Scenario,
+    SingleDecisions,
     Snapshot,
     Step,
+    Tallies,
     Vocabulary,
     group_step,
     poisson,
@@ -131,6 +134,29 @@ def snapshot(state: State) -> Snapshot:
     return Snapshot(locations, jnp.zeros_like(state.rates), jnp.zeros_like(state.rates))
 
 
+def split(
+    obs: Float[Array, "... D"],
+    action: Float[Array, "... K"],
+    next_obs: Array,
+    tallies: Tallies,
+    params: Params,
+) -> SingleDecisions:
+    """A decision on each location: how many units it gets.
+
+    It shows the means of the last steps (incidents, then seen ones and units), and the share seen so far.
+    """
+    recent = obs.reshape(*obs.shape[:-1], HISTORY, 4, params.num_groups)
+    seen, occurred, units = (recent[..., i, :].mean(-2) for i in range(3))
+    own = jnp.stack([seen, units, recent[..., -1, 3, :]], -1)
+    location = jnp.broadcast_to(jnp.arange(params.num_groups), occurred.shape)
+    return SingleDecisions(
+        obs=jnp.concatenate([occurred[..., None], jax.nn.one_hot(location, params.num_groups), own], -1),
+        action=allocate(jnp.clip(action, -MAX_LOGIT, MAX_LOGIT), params.units),
+        reward=tallies["reward"],
+        group=location,
+    )
+
+
 ATTENTION = Scenario(
     summary="Units of attention for locations with incidents (5 locations)",
     make_params=make_params,
@@ -146,6 +172,9 @@ ATTENTION = Scenario(
     accepts=lambda action: jnp.zeros(jnp.shape(action)[:-1], bool),
     vocabulary=Vocabulary("incidents", "are seen", "incidents seen"),
     allocation=Allocation(lambda params: params.units, lambda state: state.rates, logits_of),
+    group_decisions=GroupDecisions(
+        lambda params: params.units + 1, lambda params: 4 + params.num_groups, split
+    ),
 )
 ATTENTION_HARDER = dataclasses.replace(
     ATTENTION,

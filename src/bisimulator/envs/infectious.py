@@ -20,9 +20,12 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from bisimulator.core import (
     ContactNetwork,
     Discrete,
+    GroupDecisions,
     Scenario,
+    SingleDecisions,
     Snapshot,
     Step,
+    Tallies,
     Vocabulary,
     draw_category,
     group_step,
@@ -107,6 +110,26 @@ def treatable(obs: Float[Array, "... D"], params: Params) -> Bool[Array, "... N"
     return health[..., params.treatable] > 0
 
 
+def split(
+    obs: Float[Array, "... D"], action: Int[Array, "..."], next_obs: Array, tallies: Tallies, params: Params
+) -> SingleDecisions:
+    """A decision on each person: whether to treat. It shows the share of infected contacts and the own health."""
+    shape = (*obs.shape[:-1], params.population)
+    health, next_health = (x.reshape(*shape, len(params.model)) for x in (obs, next_obs))
+    degree = jnp.broadcast_to(jnp.maximum(params.contacts.sum(-1), 1), shape)
+    infected_contacts = health[..., params.infected] @ params.contacts / degree
+    group = jnp.broadcast_to(params.group, shape)
+    person = jnp.broadcast_to(jnp.arange(1, params.population + 1), shape)
+    return SingleDecisions(
+        obs=jnp.concatenate(
+            [infected_contacts[..., None], jax.nn.one_hot(group, params.num_groups), health], -1
+        ),
+        action=(person == action[..., None]).astype(jnp.int32),
+        reward=(1 - next_health[..., params.infected]) / params.population,
+        group=group,
+    )
+
+
 INFECTIOUS = Scenario(
     summary="Disease in a contact network; one person is treated per step (2 communities)",
     make_params=make_params,
@@ -121,6 +144,9 @@ INFECTIOUS = Scenario(
     accepts=lambda action: jnp.zeros(jnp.shape(action), bool),
     vocabulary=Vocabulary("who are infected", "are treated", "treatments"),
     network=ContactNetwork(lambda params: params.contacts, treatable),
+    group_decisions=GroupDecisions(
+        lambda params: 2, lambda params: 1 + params.num_groups + len(params.model), split
+    ),
 )
 INFECTIOUS_HARDER = dataclasses.replace(
     INFECTIOUS,

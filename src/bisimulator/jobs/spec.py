@@ -125,7 +125,7 @@ def make_spec(
     entry: LearnedMethod | Rule = registry.lookup("method", method)
     _check_applicants(scenario, method, asked, group_blind)
     check_keywords("a job", other, [f.name for f in dataclasses.fields(Spec)])
-    config = with_options(entry.config, config, f"method {method!r}")
+    config = with_options(default_config(scenario, method), config, f"method {method!r}")
     if isinstance(entry, LearnedMethod):
         default = default_solver(entry.solver, view, with_goal=asked is not None)
         solver = with_options(default, solver, f"solver {entry.solver!r}")
@@ -184,6 +184,12 @@ def default_view(scenario: str, method: str, *, with_goal: bool = False) -> View
     entry: LearnedMethod | Rule = registry.lookup("method", method)
     declared: View = entry.view if isinstance(entry, LearnedMethod) else "queue"
     return "life" if with_goal else declared
+
+
+def default_config(scenario: str, method: str) -> Any:
+    """The method's default configuration for a scenario."""
+    entry: LearnedMethod | Rule = registry.lookup("method", method)
+    return entry.in_scenario.get(scenario, entry.config) if isinstance(entry, LearnedMethod) else entry.config
 
 
 def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:

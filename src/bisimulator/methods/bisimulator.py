@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Key
 from bisimulator.bisim.dynamics import DynamicsModel, fit, j_dyn, make_dynamics
 from bisimulator.bisim.one_plus_one import one_plus_one
 from bisimulator.bisim.reward import Gauge, corrected_reward, gauge_offset, j_rew, mean_square_correction
-from bisimulator.core import Act, Env, Params, Scenario, set_omega
+from bisimulator.core import Act, Env, GroupDecisions, Params, Scenario, SingleDecisions, set_omega
 from bisimulator.errors import check_int, check_options, check_real
 from bisimulator.methods.hooks import LearnedMethod, Method, Transitions
 from bisimulator.policies.networks import MLP, make_mlp
@@ -90,6 +90,7 @@ class State(eqx.Module):
     psi_adam: optax.OptState
     j_rew: Float[Array, ""]
     j_dyn: Float[Array, ""]
+    params: Params | None = None  # by which steps about all groups fall apart
 
 
 _Correction: TypeAlias = tuple[MLP, optax.OptState]  # phi, and the state of its optimizer
@@ -103,28 +104,33 @@ class Bisimulator(Method[State, tuple[()]]):
     num_groups: int
     num_scores: int
     omega_bounds: tuple[float, float]
+    group_decisions: GroupDecisions | None = None  # None: every step is a decision on one applicant
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> State:
-        c, size = self.config, env.observation_size
+        c, split = self.config, self.group_decisions
+        size = env.observation_size if split is None else split.observation_size(env.params)
+        actions = env.num_actions if split is None else split.num_actions(env.params)
         k_phi, k_psi = jax.random.split(key)
         # the correction is small at the start, so the solver begins with almost the original reward
-        phi = make_mlp(k_phi, size, c.hidden, env.num_actions, 0.01, groups=self.num_groups)
-        psi = make_dynamics(k_psi, size, env.num_actions, c.psi_hidden, groups=self.num_groups)
+        phi = make_mlp(k_phi, size, c.hidden, actions, 0.01, groups=self.num_groups)
+        psi = make_dynamics(k_psi, size, actions, c.psi_hidden, groups=self.num_groups)
         return State(
             phi=phi,
             adam=optax.adam(c.learning_rate).init(phi),
-            offset=jnp.zeros(env.num_actions),
+            offset=jnp.zeros(actions),
             omega=jnp.asarray(env.params.omega),
             psi=psi,
             psi_adam=optax.adam(c.psi_learning_rate).init(psi),
             j_rew=jnp.float32(0),
             j_dyn=jnp.float32(0),
+            params=None if split is None else env.params,
         )
 
     def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
         """Take M gradient steps on J_rew, as small a correction as possible, then fix the gauge."""
         c = self.config
-        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        single = self._single(state, batch)
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[single.reward.ndim :]), single)
         optimizer = optax.adam(c.learning_rate)
 
         def objective(phi: MLP, key: Key[Array, ""]) -> tuple[Array, Array]:
@@ -157,9 +163,26 @@ class Bisimulator(Method[State, tuple[()]]):
         return eqx.tree_at(lambda s: (s.phi, s.adam, s.offset, s.j_rew), state, changed), ()
 
     def reward(self, state: State, batch: Transitions, extras: tuple[()]) -> Float[Array, "*B"]:
-        return corrected_reward(
-            state.phi, state.offset, batch.obs, batch.action, batch.reward, self.config.alpha
+        single = self._single(state, batch)
+        corrected = corrected_reward(
+            state.phi, state.offset, single.obs, single.action, single.reward, self.config.alpha
         )
+        return corrected if self.group_decisions is None else corrected.mean(-1)
+
+    def _single(self, state: State, batch: Transitions) -> SingleDecisions:
+        """The decisions of a batch, each on one group.
+
+        A step that falls apart into K decisions is their mean: each has K times its share of the reward, so that a
+        correction weighs the same however many there are.
+        """
+        if self.group_decisions is None:
+            return SingleDecisions(batch.obs, batch.action, batch.reward, batch.group)
+        assert batch.tallies is not None
+        assert state.params is not None
+        single = self.group_decisions.split(
+            batch.obs, batch.action, batch.next_obs, batch.tallies, state.params
+        )
+        return dataclasses.replace(single, reward=single.reward * single.reward.shape[-1])
 
     def observe_params(self, state: State, params: Params) -> Params:
         return set_omega(params, state.omega) if self.config.dynamics_steps else params
@@ -233,7 +256,10 @@ class Bisimulator(Method[State, tuple[()]]):
 
 
 def build(config: Config, env: Env) -> Bisimulator:
-    return Bisimulator(config, env.num_groups, env.params.num_scores, env.omega_bounds)
+    if not env.scenario.omega_names:  # nothing to adjust: the reward correction alone
+        config = dataclasses.replace(config, dynamics_steps=0)
+    split = env.scenario.group_decisions
+    return Bisimulator(config, env.num_groups, env.params.num_scores, env.omega_bounds, split)
 
 
 PPO_BISIMULATOR = LearnedMethod(
@@ -243,6 +269,7 @@ PPO_BISIMULATOR = LearnedMethod(
     config=Config(),
     view="life",
     build=build,
+    applies=lambda scenario: scenario.applicants or scenario.group_decisions is not None,
 )
 PPO_BISIMULATOR_REWARD = dataclasses.replace(
     PPO_BISIMULATOR,
@@ -256,6 +283,7 @@ DQN_BISIMULATOR = dataclasses.replace(
     published="DQN + Bisimulator",
     solver="dqn",
     config=Config(alpha=1.5, floor=0.3, penalty=0.0),
+    applies=lambda scenario: scenario.applicants,  # a replay buffer does not have what every group got
 )
 DQN_BISIMULATOR_REWARD = dataclasses.replace(
     DQN_BISIMULATOR,

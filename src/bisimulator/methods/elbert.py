@@ -115,6 +115,12 @@ ELBERT = LearnedMethod(
     published="ELBERT-PO",
     solver="ppo",
     config=Config(),
+    in_scenario={  # the authors' values, which they have for the harder ones
+        "attention": Config(a=20_000.0),
+        "attention-harder": Config(a=20_000.0),
+        "infectious": Config(a=50.0),
+        "infectious-harder": Config(a=50.0),
+    },
     build=build,
     applies=lambda scenario: True,
 )

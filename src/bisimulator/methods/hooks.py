@@ -7,7 +7,7 @@ Shapes: B transitions with any leading axes, D observation entries, K extra rewa
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, TypeAlias, get_args
 
 import equinox as eqx
@@ -168,6 +168,7 @@ class LearnedMethod(Generic[C]):
     published: str  # its name in the paper's tables, or ""
     solver: str  # "ppo" or "dqn"
     config: C = NO_CONFIG  # the default configuration
+    in_scenario: Mapping[str, C] = dataclasses.field(default_factory=dict)  # other defaults, by scenario
     view: View = "queue"  # what it is trained on by default, where the scenario has it
     build: Callable[[C, Env], Method] = lambda config, env: Plain()
     applies: Callable[[Scenario], bool] = lambda scenario: scenario.applicants

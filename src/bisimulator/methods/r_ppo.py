@@ -1,7 +1,7 @@
 """R-PPO: PPO whose reward is reduced by the recall gap of the current episode (the first baseline of Yu et al. 2022).
 
 r' = r - zeta * gap if gap >= omega, where gap is the largest difference of recalls since the episode began; of benefit
-rates, where a decision is about all groups at once.
+rates, where a decision is about all groups at once. With `excess`, r' = r + zeta * min(0, omega - gap).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class Config:
 
     zeta: float = 2.0  # weight of the penalty
     omega: float = 0.005  # gaps below this are not penalised
+    excess: bool = False  # penalise only what exceeds omega, as the authors do in attention
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -46,8 +47,11 @@ class RewardPenalty(Method[Counts, Float[Array, "*B"]]):
         return counts, gap
 
     def reward(self, state: Counts, batch: Transitions, extras: Float[Array, "*B"]) -> Float[Array, "*B"]:
-        penalty = jnp.where(extras >= self.config.omega, extras, 0.0)
-        return batch.reward - self.config.zeta * penalty
+        c = self.config
+        penalty = jnp.where(extras >= c.omega, extras, 0.0)
+        if c.excess:
+            penalty = jnp.maximum(extras - c.omega, 0.0)
+        return batch.reward - c.zeta * penalty
 
 
 def build(config: Config, env: Env) -> RewardPenalty:
@@ -59,6 +63,12 @@ R_PPO = LearnedMethod(
     published="",
     solver="ppo",
     config=Config(),
+    in_scenario={  # the authors' values; those of ELBERT-PO in attention-harder
+        "attention": Config(zeta=10.0, omega=0.05, excess=True),
+        "attention-harder": Config(zeta=20.0, omega=0.05, excess=True),
+        "infectious": Config(zeta=0.1, omega=0.05),
+        "infectious-harder": Config(zeta=0.1, omega=0.05),
+    },
     build=build,
     applies=lambda scenario: True,
 )

@@ -1,4 +1,4 @@
-"""Ratios per group: recall, precision, approval rate, and the social burden of admitted people."""
+"""Ratios per group: recall, precision, approval rate, accuracy, and the burdens of admitted and of eligible people."""
 
 from __future__ import annotations
 
@@ -76,4 +76,25 @@ SOCIAL_BURDEN = _metric(
     short="burden",
     max=None,
     applies=lambda scenario: scenario.applicants_pay,
+)
+# Milli et al. (2019), as D'Amour et al. (2020) measure it: also what somebody does not pay because it is not worth it.
+ELIGIBLE_BURDEN = _metric(
+    "eligible_burden",
+    "eligible burden",
+    "Mean cost at which eligible applicants would reach the threshold",
+    "lower",
+    "needed",
+    "demand",
+    max=None,
+    applies=lambda scenario: "needed" in scenario.tallies,
+)
+# 0: every decision was wrong; NaN: nobody applied.
+ACCURACY = _metric(
+    "accuracy",
+    "accuracy",
+    "Share of applicants who were admitted and eligible, or neither",
+    "higher",
+    "correct",
+    "applied",
+    applies=lambda scenario: "correct" in scenario.tallies,
 )

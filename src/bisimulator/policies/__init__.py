@@ -14,6 +14,7 @@ from bisimulator.policies.fixed import (
     thresholds,
 )
 from bisimulator.policies.functions import Function, as_policy
+from bisimulator.policies.juries import FixedJury, Jury
 from bisimulator.policies.networks import MLP, Gaussian, Network, make_mlp
 from bisimulator.policies.policy import DependsOn, Policy
 from bisimulator.policies.rules import NoConfig, Rule
@@ -26,8 +27,10 @@ __all__ = [
     "Clock",
     "Constant",
     "DependsOn",
+    "FixedJury",
     "Function",
     "Gaussian",
+    "Jury",
     "Network",
     "NoConfig",
     "Policy",

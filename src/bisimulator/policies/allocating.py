@@ -68,7 +68,7 @@ def _seeing_rates(scenario: Scenario, allocation: Allocation) -> Scenario:
     return dataclasses.replace(scenario, step=step, observe=observe)
 
 
-class AnyAllocation(Policy):
+class AnyNumbers(Policy):
     """An action at random: every number between the bounds of the action space is as likely."""
 
     def bind(self, env: Env) -> Act:
@@ -95,7 +95,9 @@ PROPORTIONAL: Rule[NoConfig] = Rule(
     applies=_allocates,
 )
 RANDOM: Rule[NoConfig] = Rule(
-    "An allocation at random, or the treatment of somebody at random",
-    lambda config, env: AnyAllocation() if _allocates(env.scenario) else TreatAtRandom(),
-    applies=lambda scenario: _allocates(scenario) or scenario.network is not None,
+    "An action at random: an allocation, a threshold, or the treatment of somebody",
+    lambda config, env: AnyNumbers() if env.scenario.network is None else TreatAtRandom(),
+    applies=lambda scenario: (
+        _allocates(scenario) or scenario.network is not None or scenario.admissions is not None
+    ),
 )

@@ -11,6 +11,7 @@ from bisimulator.evaluation import metric_columns
 
 SMALL = {
     "attention": {"groups": 3, "units": 4, "horizon": 5},
+    "college-threshold": {"applicants": 6, "costs": (2.0, 5.0), "horizon": 5},
     "infectious": {"edges": [(0, 1), (1, 2), (2, 3)], "groups": [0, 0, 1, 1], "horizon": 5},
 }
 
