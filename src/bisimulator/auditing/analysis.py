@@ -24,6 +24,7 @@ from bisimulator.exact._stationary import satisfies
 from bisimulator.exact.certificate import Certificate
 from bisimulator.exact.chain import person_chain
 from bisimulator.exact.frontier import Frontier, frontier
+from bisimulator.exact.kinds import Kinds, certificate_of_kinds, expect_kinds
 from bisimulator.goals import Demand, Goal
 from bisimulator.policies.rules import rule_policy
 from bisimulator.report.sentences import trivial_rule
@@ -117,14 +118,16 @@ class AuditResult:
     @cached_property
     def table(self) -> Float[Values, "G C"] | None:
         """`pi(accept | group, score)` of people without past loans; None unless it is exact."""
-        if not self.certificate.exact:
+        if not self.certificate.exact or self.audited.kinds is not None:
             return None
         return score_table(self.env, self.audited.policy)
 
     @cached_property
     def sweeps(self) -> tuple[Sweep, ...]:
-        """The policy over its assumptions, one at a time; empty unless it decides by score and group alone."""
+        """The policy over its assumptions, one at a time; empty if it is simulated or looks at past loans."""
         accept = self.consequences.accept
+        if isinstance(accept, Kinds):
+            return sweep_assumptions(self.audited, accept)
         return () if accept is None or accept.ndim != 2 else sweep_assumptions(self.audited, accept)
 
     @cached_property
@@ -134,6 +137,8 @@ class AuditResult:
             return ""
         if self.consequences.evaluation is not None:
             return trivial_rule(self.consequences.evaluation.outcome)
+        if self.audited.kinds is not None:  # people with equal scores are treated differently
+            return ""
         accept = np.asarray(self.consequences.accept)
         tables = {name: score_table(self.env, rule_policy(name, self.env)) for name in SIMPLE_POLICIES}
         equal = [n for n, table in tables.items() if table is not None and np.array_equal(accept, table)]
@@ -237,7 +242,7 @@ def audit_policy(
         audited,
         people,
         consequences,
-        certify(audited.env, audited.policy, seeds=seeds, episodes=episodes),
+        _certify(audited, seeds=seeds, episodes=episodes),
         best,
         tuple(exact_row(name, split, rule_policy(name, split)) for name in SIMPLE_POLICIES),
         (*notes, *audited.notes, *rare),
@@ -245,6 +250,12 @@ def audit_policy(
         goals,
         rejected,
     )
+
+
+def _certify(audited: AuditedPolicy, *, seeds: int, episodes: int) -> Certificate | Estimate:
+    if audited.kinds is not None:
+        return certificate_of_kinds(audited.env, expect_kinds(audited.env, audited.kinds)[0])
+    return certify(audited.env, audited.policy, seeds=seeds, episodes=episodes)
 
 
 def named_alternatives(fairer: Alternative | None, goals: Sequence[GoalAudit]) -> dict[str, Alternative]:

@@ -6,6 +6,7 @@ import dataclasses
 import html
 
 from bisimulator.core import Env
+from bisimulator.exact.kinds import Kinds
 from bisimulator.policies import Policy
 
 
@@ -19,6 +20,10 @@ class AuditedPolicy:
     policy: Policy
     notes: tuple[str, ...] = ()
     whole_bins: Env | None = None  # the environment before its bins were split at the policy's thresholds
+    kinds: Kinds | None = (
+        None  # a model of further columns: how it treats the people of the data, who are the people
+    )
+    given_group: bool = False  # such a model is told the group
 
     @property
     def people_env(self) -> Env:
