@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from bisimulator._html import html_table
 from bisimulator.auditing.alternatives import Alternative, alternative_for, fairest_alternative
-from bisimulator.auditing.audited_policy import AuditedPolicy, with_true_scores
+from bisimulator.auditing.audited_policy import AuditedPolicy, check_auditable, with_true_scores
 from bisimulator.auditing.consequences import Consequences, consequences_of, level_reached
 from bisimulator.auditing.group_numbers import GroupNumbers, PolicyRow, exact_row, row_of, score_table
 from bisimulator.auditing.past_decisions import PastDecisions, RejectedRange, range_over_gamma
@@ -22,7 +22,6 @@ from bisimulator.evaluation.certify import Estimate, certify
 from bisimulator.evaluation.intervals import mean_and_half_width
 from bisimulator.exact._stationary import satisfies
 from bisimulator.exact.certificate import Certificate
-from bisimulator.exact.chain import person_chain
 from bisimulator.exact.frontier import Frontier, frontier
 from bisimulator.exact.kinds import Kinds, certificate_of_kinds, expect_kinds
 from bisimulator.goals import Demand, Goal
@@ -221,8 +220,8 @@ def audit_policy(
         >>> result = audit_policy(read_policy("640", env), people="those of 2003")
         >>> result.regret
     """
+    check_auditable(audited.people_env)  # before anything runs
     plain = with_true_scores(audited.people_env)
-    person_chain(plain)  # an environment without a frontier is refused before anything runs
     consequences = consequences_of(audited, seeds=seeds, episodes=episodes)
     rare = () if consequences.evaluation is None else rare_groups(audited.env)
     split = with_true_scores(audited.env)

@@ -15,6 +15,7 @@ from bisimulator.auditing.analysis import AuditResult, GoalAudit, audit_policy
 from bisimulator.auditing.audit_arguments import AnyPolicy, people_of, policy_of
 from bisimulator.auditing.audit_output import tables, write_audit
 from bisimulator.auditing.audit_page import render_audit
+from bisimulator.auditing.audited_policy import check_auditable
 from bisimulator.auditing.drivers import Driver, drivers
 from bisimulator.auditing.models import ModelOptions
 from bisimulator.auditing.past_decisions import RejectedRange
@@ -186,6 +187,8 @@ def audit(
         >>> audit(640, "lending-us-2003", groups=2).save("audit")
     """
     whose = people_of(people, settings, gamma)
+    if whose.env is not None:  # before the policy is read, whose errors are about thresholds and models
+        check_auditable(whose.env)
     options = ModelOptions(inputs, accepts, cutoff, trusted, whose.records, progress)
     audited = policy_of(policy, whose.env, options, whose.count_people, in_bins=in_bins, seed=seed)
     asked = None if goal is None else Goal.parse(goal)
