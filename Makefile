@@ -81,7 +81,7 @@ clean:
 # torch first and alone: resolved together with others it would bring several GB of accelerator packages
 .venv/.development: .venv/.runtime
 	$(PIP) torch==2.13.0
-	$(PIP) --no-build-isolation --editable '.[sb3,track,oracle,dev]'
+	$(PIP) --no-build-isolation --editable '.[sb3,track,models,oracle,dev]'
 	@touch $@
 
 # Ray, for the one long test of a cluster

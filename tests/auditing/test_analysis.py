@@ -91,7 +91,9 @@ def test_simple_policies_are_exact(result, env):
 
 def test_an_environment_without_a_frontier_is_refused_before_anything_runs():
     college = bisimulator.make("college")
-    with pytest.raises(ValueError, match="no exact answer for 'college'"):
+    with pytest.raises(
+        ValueError, match="an audit needs a lending environment, such as lending-us-2003, and in 'college'"
+    ):
         audit_policy(AuditedPolicy("all", "", college, bisimulator.policies.accept_all()), people="")
 
 

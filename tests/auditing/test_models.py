@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from bisimulator.auditing.group_numbers import score_table
+from bisimulator.auditing.model_files import OnnxClassifier, _probabilities, refuse_pickle
 from bisimulator.auditing.models import (
     ModelOptions,
-    OnnxClassifier,
-    _probabilities,
     from_model,
-    refuse_pickle,
 )
 from bisimulator.auditing.read_policy import read_policy
 

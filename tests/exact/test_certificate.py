@@ -9,8 +9,15 @@ from scipy.optimize import brentq
 import bisimulator
 from bisimulator.exact import _entries
 from bisimulator.exact._finite import check_chain
-from bisimulator.exact.certificate import HORIZONS, SIGNALS, certify_table, episode_distance, visit_discount
-from bisimulator.exact.chain import expect
+from bisimulator.exact.certificate import (
+    HORIZONS,
+    SIGNALS,
+    _PersonChains,
+    certify_table,
+    episode_distance,
+    visit_discount,
+)
+from bisimulator.exact.chain import expect, person_chain
 from bisimulator.exact.metric import bisimulation_metric
 from tests.exact.chains import random_chain
 
@@ -194,3 +201,9 @@ def test_of_very_many_groups_the_pair_with_the_largest_gap_is_bounded(monkeypatc
     assert (one.groups, one.gap, one.bound) == (every.groups, every.gap, every.bound)
     np.testing.assert_array_equal(one.pairing, every.pairing)
     assert np.isnan(one.bounds).sum() == 4 * 3 - 2
+
+
+def test_transport_problems_have_only_the_scores_that_can_be_reached(lending):
+    """Zeros that a sparse matrix stores would be places of every problem: minutes for tens of scores."""
+    chains = _PersonChains(person_chain(lending), np.tile([0, 0, 0, 0.5, 1, 1, 1], (2, 1)))
+    assert [np.diff(moves.indptr).tolist() for moves in chains.moves] == [[1, 1, 1, 3, 2, 2, 2]] * 2

@@ -94,8 +94,10 @@ def draw_people(result: AuditResult) -> list[Figure]:
     repayment = np.tensordot(chain.type_probs, chain.repayment, 1)
     first = "People at each score, % of the group"
     curves = {first: (scores, chain.initial), "Repay at each score, %": (scores, repayment)}
-    if result.table is not None:
-        curves["Accepted at each score, %"] = _steps(result.env, result.table)
+    kinds = result.audited.kinds
+    decisions = result.table if kinds is None else kinds.average
+    if decisions is not None:
+        curves["Accepted at each score, %"] = _steps(result.env, decisions)
     figures = []
     with canvas.style():
         for title, (places, values) in curves.items():

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from bisimulator._html import html_table
 from bisimulator.auditing.alternatives import Alternative, alternative_for, fairest_alternative
-from bisimulator.auditing.audited_policy import AuditedPolicy, with_true_scores
+from bisimulator.auditing.audited_policy import AuditedPolicy, check_auditable, with_true_scores
 from bisimulator.auditing.consequences import Consequences, consequences_of, level_reached
 from bisimulator.auditing.group_numbers import GroupNumbers, PolicyRow, exact_row, row_of, score_table
 from bisimulator.auditing.past_decisions import PastDecisions, RejectedRange, range_over_gamma
@@ -22,8 +22,8 @@ from bisimulator.evaluation.certify import Estimate, certify
 from bisimulator.evaluation.intervals import mean_and_half_width
 from bisimulator.exact._stationary import satisfies
 from bisimulator.exact.certificate import Certificate
-from bisimulator.exact.chain import person_chain
 from bisimulator.exact.frontier import Frontier, frontier
+from bisimulator.exact.kinds import Kinds, certificate_of_kinds, expect_kinds
 from bisimulator.goals import Demand, Goal
 from bisimulator.policies.rules import rule_policy
 from bisimulator.report.sentences import trivial_rule
@@ -117,14 +117,16 @@ class AuditResult:
     @cached_property
     def table(self) -> Float[Values, "G C"] | None:
         """`pi(accept | group, score)` of people without past loans; None unless it is exact."""
-        if not self.certificate.exact:
+        if not self.certificate.exact or self.audited.kinds is not None:
             return None
         return score_table(self.env, self.audited.policy)
 
     @cached_property
     def sweeps(self) -> tuple[Sweep, ...]:
-        """The policy over its assumptions, one at a time; empty unless it decides by score and group alone."""
+        """The policy over its assumptions, one at a time; empty if it is simulated or looks at past loans."""
         accept = self.consequences.accept
+        if isinstance(accept, Kinds):
+            return sweep_assumptions(self.audited, accept)
         return () if accept is None or accept.ndim != 2 else sweep_assumptions(self.audited, accept)
 
     @cached_property
@@ -134,6 +136,8 @@ class AuditResult:
             return ""
         if self.consequences.evaluation is not None:
             return trivial_rule(self.consequences.evaluation.outcome)
+        if self.audited.kinds is not None:  # people with equal scores are treated differently
+            return ""
         accept = np.asarray(self.consequences.accept)
         tables = {name: score_table(self.env, rule_policy(name, self.env)) for name in SIMPLE_POLICIES}
         equal = [n for n, table in tables.items() if table is not None and np.array_equal(accept, table)]
@@ -216,8 +220,8 @@ def audit_policy(
         >>> result = audit_policy(read_policy("640", env), people="those of 2003")
         >>> result.regret
     """
+    check_auditable(audited.people_env)  # before anything runs
     plain = with_true_scores(audited.people_env)
-    person_chain(plain)  # an environment without a frontier is refused before anything runs
     consequences = consequences_of(audited, seeds=seeds, episodes=episodes)
     rare = () if consequences.evaluation is None else rare_groups(audited.env)
     split = with_true_scores(audited.env)
@@ -237,7 +241,7 @@ def audit_policy(
         audited,
         people,
         consequences,
-        certify(audited.env, audited.policy, seeds=seeds, episodes=episodes),
+        _certify(audited, seeds=seeds, episodes=episodes),
         best,
         tuple(exact_row(name, split, rule_policy(name, split)) for name in SIMPLE_POLICIES),
         (*notes, *audited.notes, *rare),
@@ -245,6 +249,12 @@ def audit_policy(
         goals,
         rejected,
     )
+
+
+def _certify(audited: AuditedPolicy, *, seeds: int, episodes: int) -> Certificate | Estimate:
+    if audited.kinds is not None:
+        return certificate_of_kinds(audited.env, expect_kinds(audited.env, audited.kinds)[0])
+    return certify(audited.env, audited.policy, seeds=seeds, episodes=episodes)
 
 
 def named_alternatives(fairer: Alternative | None, goals: Sequence[GoalAudit]) -> dict[str, Alternative]:

@@ -15,6 +15,7 @@ from bisimulator.auditing.analysis import AuditResult, GoalAudit, audit_policy
 from bisimulator.auditing.audit_arguments import AnyPolicy, people_of, policy_of
 from bisimulator.auditing.audit_output import tables, write_audit
 from bisimulator.auditing.audit_page import render_audit
+from bisimulator.auditing.audited_policy import check_auditable
 from bisimulator.auditing.drivers import Driver, drivers
 from bisimulator.auditing.models import ModelOptions
 from bisimulator.auditing.past_decisions import RejectedRange
@@ -141,13 +142,15 @@ def audit(
     goal: str | Goal | Sequence[str] | None = None,
     group_blind: bool = False,
     gamma: float | None = None,
-    inputs: Sequence[str] = ("score",),
+    inputs: Sequence[str] | None = None,
     accepts: object = 1,
     cutoff: float | None = None,
+    trusted: Sequence[str] = (),
     in_bins: bool = False,
     seed: int | None = None,
     seeds: int = 10,
     episodes: int = 5,
+    progress: bool = True,
     **settings: object,
 ) -> Audit:
     """How a policy treats the groups of a population over time, compared with the provable optimum.
@@ -155,20 +158,23 @@ def audit(
     Args:
         policy: thresholds (`640`, or `{"white": 640, "others": 620}`), a rule's name, a training's result, a function
             of score and group, a fitted classifier (scikit-learn's `predict` and `predict_proba`), the path of an ONNX
-            file or of a finished job, or anything that `bisimulator.evaluate` takes.
+            or skops file or of a finished job, or anything that `bisimulator.evaluate` takes.
         people: a `Population`, a lending environment, or a scenario's name; a training has its own.
         goal: what you ask of a policy, such as "min-recall=0.9"; the audit says whether it is met, and names the best
             policy by score and group that meets it.
         group_blind: the policies that the audit names do not look at the group; a minute more.
         gamma: if past decisions rejected people (`accepted=` of a `Population`): how many times less often these repay
             at most than the accepted with equal scores; 2 by default. All that depends on them is given as a range.
-        inputs: what a model is given, in the order of its columns: "score", "group", or "group=NAME" for 1 or 0.
+        inputs: what a model is given, in the order of its columns: "score", "group", "group=NAME" for 1 or 0, or
+            columns that `features=` of the population names; by default the score, then all of these.
         accepts: the class of the people whom a model accepts; 0 if it predicts defaults.
         cutoff: accept from this probability of that class on; None: if the model predicts it.
+        trusted: types that a skops file may contain beside those that skops knows; loading them may run code.
         in_bins: thresholds count bins from 0, not points.
         seed: which policy of a training; the first one by default.
         seeds: independent repetitions of the simulation, if the policy has no exact numbers.
         episodes: episodes per seed.
+        progress: show progress in a terminal or a notebook while a model is asked about everybody.
         **settings: parameters of lending, such as `reward_default=-4`, for a population or a scenario's name.
 
     Returns:
@@ -181,7 +187,9 @@ def audit(
         >>> audit(640, "lending-us-2003", groups=2).save("audit")
     """
     whose = people_of(people, settings, gamma)
-    options = ModelOptions(inputs, accepts, cutoff)
+    if whose.env is not None:  # before the policy is read, whose errors are about thresholds and models
+        check_auditable(whose.env)
+    options = ModelOptions(inputs, accepts, cutoff, trusted, whose.records, progress)
     audited = policy_of(policy, whose.env, options, whose.count_people, in_bins=in_bins, seed=seed)
     asked = None if goal is None else Goal.parse(goal)
     result = audit_policy(

@@ -17,6 +17,7 @@ from bisimulator.auditing.split_bins import CountPeople
 from bisimulator.auditing.thresholds import from_thresholds
 from bisimulator.core import Env, make
 from bisimulator.errors import check_real
+from bisimulator.people._bins import ScoredRows
 from bisimulator.people.population import Population
 from bisimulator.policies import Policy, as_policy
 
@@ -41,6 +42,7 @@ class AuditedPeople(NamedTuple):
     count_people: CountPeople | None = None  # how they are counted in other bins
     notes: tuple[str, ...] = ()
     past: PastDecisions | None = None  # what past decisions leave unknown
+    records: ScoredRows | None = None  # the rows of the data
 
 
 def people_of(
@@ -57,7 +59,7 @@ def people_of(
             "accepted=, the column of past decisions"
         )
     if isinstance(people, Population):
-        return AuditedPeople(people.make(**settings), _source(people), people.count, people.notes)
+        return _of_population(people, settings)
     if isinstance(people, str):
         return AuditedPeople(make(people, **settings), f"those of {people}")
     if settings:
@@ -79,11 +81,13 @@ def _with_past(people: Population, settings: Mapping[str, object], gamma: float)
     people.with_gamma(gamma)  # refuses people of whom nobody was rejected
     rejected = float(1 - people.accepted.sum() / people.people.sum())
     past = PastDecisions(rejected, lambda each: people.with_gamma(each).repayment, gamma)
-    return AuditedPeople(people.make(**settings), _source(people), people.count, people.notes, past)
+    return _of_population(people, settings)._replace(past=past)
 
 
-def _source(people: Population) -> str:
-    return f"{people.people.sum():,.0f} of {people.origin}"
+def _of_population(people: Population, settings: Mapping[str, object]) -> AuditedPeople:
+    source = f"{people.people.sum():,.0f} of {people.origin}"
+    env = people.make(**settings)
+    return AuditedPeople(env, source, people.count, people.notes, records=people.records)
 
 
 def policy_of(

@@ -6,6 +6,8 @@ import dataclasses
 import html
 
 from bisimulator.core import Env
+from bisimulator.exact.chain import why_no_chain
+from bisimulator.exact.kinds import Kinds
 from bisimulator.policies import Policy
 
 
@@ -19,6 +21,10 @@ class AuditedPolicy:
     policy: Policy
     notes: tuple[str, ...] = ()
     whole_bins: Env | None = None  # the environment before its bins were split at the policy's thresholds
+    kinds: Kinds | None = (
+        None  # a model of further columns: how it treats the people of the data, who are the people
+    )
+    given_group: bool = False  # such a model is told the group
 
     @property
     def people_env(self) -> Env:
@@ -31,6 +37,16 @@ class AuditedPolicy:
     def _repr_html_(self) -> str:
         name, env, description = map(html.escape, (self.name, self.env.name, self.description))
         return f"<p><b>{name}</b> on {env}: {description}</p>"
+
+
+def check_auditable(env: Env) -> None:
+    """Raise an error that says what can be audited unless people are Markov chains, apart from observation dynamics."""
+    reason = why_no_chain(with_true_scores(env))
+    if reason:
+        raise ValueError(
+            f"an audit needs a lending environment, such as lending-us-2003, and in {env.name!r} {reason}; simulate it "
+            "instead (bisimulator simulate, bisimulator.evaluate)"
+        )
 
 
 def with_true_scores(env: Env) -> Env:

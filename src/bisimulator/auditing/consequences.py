@@ -9,12 +9,19 @@ from jaxtyping import Float
 
 from bisimulator.auditing.audited_policy import AuditedPolicy
 from bisimulator.auditing.group_numbers import GroupNumbers, exact_numbers, simulated_numbers
-from bisimulator.auditing.trajectories import Trajectories, exact_trajectories, simulate_trajectories
+from bisimulator.auditing.trajectories import (
+    Trajectories,
+    exact_trajectories,
+    simulate_trajectories,
+    trajectories_of,
+    window_ends,
+)
 from bisimulator.core import Values
 from bisimulator.evaluation import Evaluation
 from bisimulator.evaluation._exact_evaluation import acceptance_table
 from bisimulator.evaluation.goal_outcome import outcome_moments
-from bisimulator.exact.chain import expect
+from bisimulator.exact.chain import Expectation, expect
+from bisimulator.exact.kinds import Kinds, expect_kinds
 from bisimulator.goals import Demand
 from bisimulator.goals.moments import M
 
@@ -27,9 +34,8 @@ class Consequences:
     groups: GroupNumbers
     trajectories: Trajectories
     moments: Float[Values, "S G M"]  # sums per group, on which goals are measured; one per seed if simulated
-    accept: Float[Values, "G C"] | Float[Values, "G C K K"] | None = (
-        None  # the policy's table; None if simulated
-    )
+    # the policy's table, or its decisions on kinds of people; None if simulated
+    accept: Float[Values, "G C"] | Float[Values, "G C K K"] | Kinds | None = None
     evaluation: Evaluation | None = None  # None if the numbers are exact
 
     @property
@@ -44,6 +50,13 @@ class Consequences:
 def consequences_of(audited: AuditedPolicy, *, seeds: int, episodes: int) -> Consequences:
     """Exact expectations; simulated means where the policy has none."""
     env = audited.env
+    if audited.kinds is not None:
+        cumulative = expect_kinds(env, audited.kinds, window_ends(env))
+        expectation, trajectories = cumulative[-1], trajectories_of(env, cumulative)
+        moments = _by_whole_bins(expectation.moments[None], audited)
+        return Consequences(
+            expectation.average_return, exact_numbers(env, expectation), trajectories, moments, audited.kinds
+        )
     accept, _ = acceptance_table(env, audited.policy)
     if accept is not None:
         expectation = expect(env, accept)
@@ -62,12 +75,18 @@ def end_of_episode(
     audited: AuditedPolicy, *, seeds: int, episodes: int
 ) -> tuple[GroupNumbers, Float[Values, "G M"]]:
     """The numbers of each group and the moments of an episode, without its course over time."""
-    accept, _ = acceptance_table(audited.env, audited.policy)
-    if accept is not None:
-        expectation = expect(audited.env, accept)
+    expectation = _exact(audited)
+    if expectation is not None:
         return exact_numbers(audited.env, expectation), _by_whole_bins(expectation.moments[None], audited)[0]
     simulated = consequences_of(audited, seeds=seeds, episodes=episodes)
     return simulated.groups, simulated.moments.mean(0) / episodes  # they are sums over a seed's episodes
+
+
+def _exact(audited: AuditedPolicy) -> Expectation | None:
+    if audited.kinds is not None:
+        return expect_kinds(audited.env, audited.kinds)[0]
+    accept, _ = acceptance_table(audited.env, audited.policy)
+    return None if accept is None else expect(audited.env, accept)
 
 
 def level_reached(demand: Demand, moments: Float[Values, "G M"]) -> float:

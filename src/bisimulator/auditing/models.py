@@ -1,23 +1,21 @@
-"""Models as policies: anything with scikit-learn's `predict` or `predict_proba`, and ONNX files."""
+"""Models as policies: anything with scikit-learn's `predict` or `predict_proba`."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 from bisimulator.auditing.audited_policy import AuditedPolicy
+from bisimulator.auditing.feature_decisions import GROUP, SCORE, Inputs, from_rows
 from bisimulator.auditing.score_functions import from_decisions
 from bisimulator.auditing.split_bins import CountPeople
 from bisimulator.core import Env, Values
 from bisimulator.errors import check_known, check_real
-
-SCORE, GROUP = "score", "group"
-PICKLES = (".pkl", ".pickle", ".joblib", ".sav", ".dill")
+from bisimulator.people._bins import ScoredRows
 
 
 @runtime_checkable
@@ -52,17 +50,30 @@ class CountedInputs(Protocol):
     def n_features_in_(self) -> int: ...
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class ModelOptions:
     """What a model is given, and what of its answer accepts a person."""
 
-    inputs: Sequence[str] = (SCORE,)  # its columns in order: "score", "group", or "group=NAME" for 1 or 0
+    # its columns in order: "score", "group", "group=NAME" for 1 or 0, or features; None: score, then all features
+    inputs: Sequence[str] | None = None
     accepts: object = 1  # the class of the people whom it accepts
     cutoff: float | None = None  # accept from this probability of that class on; None: if it is predicted
+    trusted: Sequence[str] = ()  # types that a skops file may contain
+    records: ScoredRows | None = None  # the rows of the data, with features
+    progress: bool = False  # show how far it is, if the model is asked about every row
 
     def __post_init__(self) -> None:
         if self.cutoff is not None:
             check_real("cutoff", self.cutoff, min=0, max=1)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return () if self.records is None else tuple(self.records.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The model's columns in order."""
+        return (SCORE, *self.features) if self.inputs is None else tuple(self.inputs)
 
     @property
     def in_words(self) -> str:
@@ -74,123 +85,80 @@ class ModelOptions:
 def from_model(
     name: str, model: Classifier, env: Env, options: ModelOptions, count_people: CountPeople | None = None
 ) -> AuditedPolicy:
-    """A fitted classifier of the score, or of score and group.
+    """A fitted classifier of the score, of score and group, or also of further columns of the data.
 
     Raises:
         ValueError: if the inputs are not those of the model, or it has no such class or no probabilities.
     """
-    _check_inputs(name, model, options.inputs, env)
-    if options.cutoff is not None and not isinstance(model, ProbabilisticClassifier):
-        raise ValueError(
-            f"{name} has no predict_proba and classes_, which cutoff={options.cutoff:g} needs; leave it out"
-        )
-    if isinstance(model, ProbabilisticClassifier) and options.accepts not in list(model.classes_):
-        raise ValueError(
-            f"{name} has no class {options.accepts!r}; pass accepts=, one of {', '.join(map(repr, model.classes_))}"
+    _check_inputs(name, model, options, env)
+    decide = decisions_of(name, model, options)
+    given = f"The model {name}, given {', '.join(options.columns)}, {options.in_words}"
+    if options.records is not None and set(options.columns) & set(options.features):
+        return from_rows(
+            name, given, decide, env, options.records, options.columns, progress=options.progress
         )
 
-    def decide(scores: Float[Values, "N"], group: str) -> Float[Values, "N"]:
-        table = _columns(model, scores, group, options.inputs)
-        if options.cutoff is None or not isinstance(model, ProbabilisticClassifier):
+    def decide_alone(scores: Float[Values, "N"], group: str) -> Float[Values, "N"]:
+        return decide({SCORE: scores, GROUP: np.full(len(scores), group, object)})
+
+    return from_decisions(name, given, decide_alone, env, count_people)
+
+
+def decisions_of(
+    name: str, model: Classifier, options: ModelOptions
+) -> Callable[[Inputs], Float[Values, "N"]]:
+    """Whom the model accepts (1) and whom not (0), as a function of all columns by name."""
+    cutoff, accepts = options.cutoff, options.accepts
+    if cutoff is not None and not isinstance(model, ProbabilisticClassifier):
+        raise ValueError(
+            f"{name} has no predict_proba and classes_, which cutoff={cutoff:g} needs; leave it out"
+        )
+    if isinstance(model, ProbabilisticClassifier) and accepts not in list(model.classes_):
+        raise ValueError(
+            f"{name} has no class {accepts!r}; pass accepts=, one of {', '.join(map(repr, model.classes_))}"
+        )
+
+    def decide(inputs: Inputs) -> Float[Values, "N"]:
+        table = _table(model, inputs, options.columns)
+        if cutoff is None or not isinstance(model, ProbabilisticClassifier):
             predicted = np.asarray(model.predict(table)).reshape(-1)
-            return np.array([label == options.accepts for label in predicted], np.float64)
-        column = list(model.classes_).index(options.accepts)
-        return np.asarray(np.asarray(model.predict_proba(table))[:, column] >= options.cutoff, np.float64)
+            return np.array([label == accepts for label in predicted], np.float64)
+        column = list(model.classes_).index(accepts)
+        return np.asarray(np.asarray(model.predict_proba(table))[:, column] >= cutoff, np.float64)
 
-    given = f"The model {name}, given {', '.join(options.inputs)}, {options.in_words}"
-    return from_decisions(name, given, decide, env, count_people)
+    return decide
 
 
-def _check_inputs(name: str, model: Classifier, inputs: Sequence[str], env: Env) -> None:
-    known = [SCORE, GROUP, *(f"{GROUP}={group}" for group in env.group_names)]
-    for column in inputs:
+def _check_inputs(name: str, model: Classifier, options: ModelOptions, env: Env) -> None:
+    for feature in options.features:
+        if feature in (SCORE, GROUP):
+            raise ValueError(
+                f"a feature is called {feature!r}, which stands for the {feature} that the audit uses; rename it"
+            )
+    known = [SCORE, GROUP, *(f"{GROUP}={group}" for group in env.group_names), *options.features]
+    for column in options.columns:
         check_known("input of the model", column, known)
-    if isinstance(model, CountedInputs) and model.n_features_in_ != len(inputs):
+    if isinstance(model, CountedInputs) and model.n_features_in_ != len(options.columns):
         named = f" ({', '.join(model.feature_names_in_)})" if isinstance(model, NamedInputs) else ""
+        further = " or a column that features= of the population names" if not options.features else ""
         raise ValueError(
-            f"{name} takes {model.n_features_in_} columns{named}, got inputs={tuple(inputs)}; name each of them in "
-            f"order: {SCORE}, {GROUP}, or {GROUP}={env.group_names[-1]} for 1 or 0"
+            f"{name} takes {model.n_features_in_} columns{named}, got inputs={options.columns}; name each of them in "
+            f"order: {', '.join((SCORE, GROUP, *options.features))}, or {GROUP}={env.group_names[-1]} for 1 or 0"
+            f"{',' if further else ''}{further}"
         )
 
 
-def _columns(model: Classifier, scores: Float[Values, "N"], group: str, inputs: Sequence[str]) -> Any:
+def _table(model: Classifier, inputs: Inputs, columns: Sequence[str]) -> Any:
     """The model's table: a data frame if it was fitted on one."""
-    columns: list[Any] = []
-    for column in inputs:
-        if column == SCORE:
-            columns.append(scores)
-        elif column == GROUP:
-            columns.append(np.full(len(scores), group, object))
-        else:
-            columns.append(np.full(len(scores), float(column.partition("=")[2] == group)))
+    values = [_column(inputs, name) for name in columns]
     if isinstance(model, NamedInputs):
         import pandas
 
-        return pandas.DataFrame(dict(zip(model.feature_names_in_, columns, strict=True)))
-    return np.column_stack(columns)
+        return pandas.DataFrame(dict(zip(model.feature_names_in_, values, strict=True)))
+    return np.column_stack(values)
 
 
-class OnnxClassifier:
-    """An ONNX file as a classifier of the classes 0 and 1; one input of numbers, shape (people, columns)."""
-
-    classes_: Sequence[object] = (0, 1)
-
-    def __init__(self, path: Path) -> None:
-        self._session = _onnx_session(path)
-        taken = self._session.get_inputs()
-        if len(taken) != 1:
-            raise ValueError(
-                f"{path.name} has {len(taken)} inputs; export it with one of shape (people, columns), as "
-                "skl2onnx.to_onnx(model, table.astype(numpy.float32)) does"
-            )
-        self._name, self._type = taken[0].name, taken[0].type
-        width = taken[0].shape[-1] if len(taken[0].shape) == 2 else None
-        if isinstance(width, int):
-            self.n_features_in_ = width
-
-    def predict(self, inputs: Any) -> Values:
-        return (self.predict_proba(inputs)[:, 1] >= 0.5).astype(np.float64)
-
-    def predict_proba(self, inputs: Any) -> Float[Values, "N 2"]:
-        dtype = np.float64 if "double" in self._type else np.float32
-        answers = self._session.run(None, {self._name: np.asarray(inputs, dtype)})
-        return _probabilities(answers)
-
-
-def _onnx_session(path: Path) -> Any:
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}; name an ONNX file")
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ImportError(
-            "ONNX files need onnxruntime; install it with: pip install 'bisimulator[models]'"
-        ) from None
-    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-
-
-def _probabilities(answers: Sequence[Any]) -> Float[Values, "N 2"]:
-    """Of the classes 0 and 1: from the output of probabilities if there is one, otherwise from the labels."""
-    for answer in answers:
-        if isinstance(answer, list) and answer and isinstance(answer[0], dict):  # ZipMap
-            return np.array([[row.get(0, 0.0), row.get(1, 0.0)] for row in answer], np.float64)
-        if np.ndim(answer) == 2 and np.shape(answer)[1] == 2:
-            return np.asarray(answer, np.float64)
-    accept = np.asarray(answers[0], np.float64).reshape(-1)
-    if ((accept < 0) | (accept > 1)).any():
-        raise ValueError(
-            f"an ONNX classifier must answer with labels 0 and 1 or probabilities, got {accept.min():g} to "
-            f"{accept.max():g}; export a classifier, not a regression"
-        )
-    return np.stack([1 - accept, accept], axis=1)
-
-
-def refuse_pickle(path: Path) -> None:
-    """Raise an error for files that run code when they are loaded."""
-    if path.suffix.lower() in PICKLES:
-        raise ValueError(
-            f"{path.name}: pickle and joblib files run whatever code is in them when they are loaded, so they are not "
-            "read. Convert the model where you trust it: skl2onnx.to_onnx(model, table.astype(numpy.float32)), write "
-            "its SerializeToString() to model.onnx and audit that; or load it yourself and pass the object to "
-            "bisimulator.audit"
-        )
+def _column(inputs: Inputs, name: str) -> Any:
+    if name in inputs:
+        return inputs[name]
+    return np.asarray(inputs[GROUP] == name.partition("=")[2], np.float64)

@@ -7,7 +7,8 @@ from typing import Protocol, runtime_checkable
 
 from bisimulator import registry
 from bisimulator.auditing.audited_policy import AuditedPolicy
-from bisimulator.auditing.models import ModelOptions, OnnxClassifier, from_model, refuse_pickle
+from bisimulator.auditing.model_files import is_model_file, read_model, refuse_pickle
+from bisimulator.auditing.models import ModelOptions, from_model
 from bisimulator.auditing.score_functions import from_function, load_function
 from bisimulator.auditing.split_bins import CountPeople
 from bisimulator.auditing.thresholds import from_thresholds
@@ -42,7 +43,7 @@ def read_policy(
 
     Args:
         text: thresholds (`640`, or `white=640,others=620`), a rule of `bisimulator list`, the folder of a finished job,
-            an ONNX file, or a function (`module:name`, or `file.py:name`), which is imported.
+            an ONNX or skops file, or a function (`module:name`, or `file.py:name`), which is imported.
         env: the environment; None for a finished job means its own.
         in_bins: thresholds count bins from 0, not points.
         seed: which policy of a trained job; the first one by default.
@@ -63,9 +64,10 @@ def read_policy(
             f"{text!r} is not the folder of a finished job, so people are needed: --population people.csv or "
             "--scenario lending-us-2003"
         )
-    refuse_pickle(Path(text))
-    if text.endswith(".onnx"):
-        return from_model(Path(text).name, OnnxClassifier(Path(text)), env, model, count_people)
+    path = Path(text)
+    refuse_pickle(path)
+    if is_model_file(path):
+        return from_model(path.name, read_model(path, model.trusted), env, model, count_people)
     if ":" in text:
         return from_function(text, load_function(text), env, count_people=count_people)
     if text in registry.names("method"):

@@ -13,13 +13,14 @@ from bisimulator.auditing.audited_policy import AuditedPolicy, with_true_scores
 from bisimulator.auditing.group_numbers import PolicyRow, exact_numbers, row_of
 from bisimulator.auditing.words import FOUR_FIFTHS
 from bisimulator.core import Env, Values, make
-from bisimulator.exact.chain import expect, person_chain
+from bisimulator.exact.chain import Expectation, expect, person_chain
+from bisimulator.exact.kinds import Kinds, expect_kinds
 
 _FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the cost of a default
 _VISITS = (0.5, 1.0, 2.0)  # of the applications per person
 _FURTHER = 1.02  # times the difference at the start; less is no change worth a word
 
-Accept: TypeAlias = Float[Values, "G C"]
+Accept: TypeAlias = Float[Values, "G C"] | Kinds  # pi(accept | group, score), or decisions on kinds of people
 
 
 class SweptPoint(NamedTuple):
@@ -81,7 +82,7 @@ def sweep_assumptions(audited: AuditedPolicy, accept: Accept) -> tuple[Sweep, ..
 
     Args:
         audited: the policy and its people.
-        accept: `pi(accept | group, score)`, in the bins of the policy.
+        accept: its decisions, in the bins of the policy.
     """
     env = with_true_scores(audited.people_env)
     chain = person_chain(env)
@@ -125,10 +126,14 @@ def _sweep(
 
 def _point(audited: AuditedPolicy, accept: Accept, value: float, change: Mapping[str, float]) -> SweptPoint:
     env = _with_settings(audited, change)
-    expectation = expect(env, accept)
-    everybody = expect(env, np.ones_like(accept)).average_return
+    expectation = _expect(env, accept)
+    everybody = expect(env, np.ones((env.num_groups, env.params.num_scores))).average_return
     row = row_of(audited.name, expectation.average_return, exact_numbers(env, expectation))
     return SweptPoint(value, row, everybody)
+
+
+def _expect(env: Env, accept: Accept) -> Expectation:
+    return expect_kinds(env, accept)[0] if isinstance(accept, Kinds) else expect(env, accept)
 
 
 def _with_settings(audited: AuditedPolicy, change: Mapping[str, float]) -> Env:

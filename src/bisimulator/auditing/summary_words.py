@@ -37,6 +37,12 @@ def summary_statements(result: AuditResult) -> list[Statement]:
 
 def summary_note(result: AuditResult) -> str:
     """Where the numbers of the summary come from."""
+    if result.audited.kinds is not None:
+        return (
+            "All numbers of this page are exact expectations under its assumptions, for people drawn from the data "
+            "with all their columns; nothing is simulated. At equal score and group everybody is taken to repay alike, "
+            "whatever else the model looks at."
+        )
     if result.is_exact:
         return "All numbers of this page are exact expectations under its assumptions; nothing is simulated."
     return (
@@ -207,10 +213,15 @@ def _lower_first(text: str) -> str:
 
 
 def _use_of_group(result: AuditResult) -> Statement | None:
-    if not result.looks_at_group:
+    if not result.looks_at_group and not result.audited.given_group:
         return None
+    looks = (
+        "The model is told the group"
+        if result.audited.given_group
+        else "The policy treats people with equal scores differently by group"
+    )
     return "What it looks at", (
-        "The policy treats people with equal scores differently by group. In many places a lender may not do that, "
+        f"{looks}. In many places a lender may not do that, "
         "whatever the outcome; in the United States the Equal Credit Opportunity Act forbids it for race, sex, age and "
         "more."
     )

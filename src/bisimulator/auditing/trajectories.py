@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -56,10 +57,19 @@ def score_values(env: Env) -> Float[Values, "C"]:
 
 def exact_trajectories(env: Env, accept: Float[Values, "G C"] | Float[Values, "G C K K"]) -> Trajectories:
     """Expectations of an episode under `pi(accept | group, score)`, which may also look at past loans."""
-    model, values, windows = env.scenario.person_model, score_values(env), min(WINDOWS, env.horizon)
+    return trajectories_of(env, [_expect_until(env, accept, end) for end in window_ends(env)])
+
+
+def window_ends(env: Env) -> list[int]:
+    """The number of decisions until the end of each window."""
+    windows = min(WINDOWS, env.horizon)
+    return [-(-env.horizon * (w + 1) // windows) for w in range(windows)]
+
+
+def trajectories_of(env: Env, cumulative: Sequence[Expectation]) -> Trajectories:
+    """From the expectations until the end of each window."""
+    model, values = env.scenario.person_model, score_values(env)
     assert model is not None
-    ends = [-(-env.horizon * (w + 1) // windows) for w in range(windows)]
-    cumulative = [_expect_until(env, accept, end) for end in ends]
     counts = ("applied", "approved", "qualified", "approved_qualified")
     sums = np.stack([np.stack([getattr(each, name) for name in counts], -1) for each in cumulative])
     start = model.chain(env.params).initial @ values
@@ -67,7 +77,7 @@ def exact_trajectories(env: Env, accept: Float[Values, "G C"] | Float[Values, "G
     people = cumulative[0].people
     change = np.diff(score, axis=0) * people
     sums = np.concatenate([np.diff(sums, axis=0, prepend=0.0), change[..., None]], -1)
-    return Trajectories(np.array(ends) / env.params.population, sums, people, score)
+    return Trajectories(np.array(window_ends(env)) / env.params.population, sums, people, score)
 
 
 def _expect_until(env: Env, accept: Float[Values, "G C *K"], end: int) -> Expectation:

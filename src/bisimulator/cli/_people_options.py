@@ -26,6 +26,8 @@ class People:
     """records: column that tells whether it was defaulted on, instead"""
     accepted: str | None = None
     """records: column of past decisions; the repayment of those who were rejected is unknown"""
+    features: tuple[str, ...] = ()
+    """records: further columns that a model looks at; they stay while the score moves"""
     share: str | None = None
     """tables: column of the share of the group's people at the score"""
     cumulative_share: str | None = None
@@ -62,12 +64,13 @@ class People:
         options = {
             f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("up", "down")
         }
-        records = {name: options.pop(name) for name in ("repaid", "defaulted", "accepted")}
+        records = {name: options.pop(name) for name in ("repaid", "defaulted", "accepted", "features")}
         table = {name: options.pop(name) for name in _OF_TABLES}
         is_table = any(name is not None for name in table.values())
-        if is_table and any(name is not None for name in records.values()):
+        if is_table and any(name is not None and name != () for name in records.values()):
             raise ValueError(
-                "repaid, defaulted and accepted are columns of records, share and rates those of a table; name one kind"
+                "repaid, defaulted, accepted and features are columns of records, share and rates those of a table; "
+                "name one kind"
             )
         with warnings.catch_warnings():  # they are among the population's notes, which are shown
             warnings.simplefilter("ignore", UserWarning)

@@ -92,7 +92,7 @@ def run_command(arguments: Sequence[str]) -> int:
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, TypeError, FloatingPointError, Interrupted, JobsFailed) as error:
+    except (ValueError, TypeError, ImportError, FloatingPointError, Interrupted, JobsFailed) as error:
         if os.environ.get("BISIMULATOR_TRACEBACK"):
             raise
         print(f"bisimulator: {printable(error)}", file=sys.stderr)

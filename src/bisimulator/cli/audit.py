@@ -24,9 +24,10 @@ def audit(
     goal: tuple[str, ...] = (),
     group_blind: bool = False,
     gamma: float | None = None,
-    inputs: tuple[str, ...] = ("score",),
+    inputs: tuple[str, ...] = (),
     accepts: int = 1,
     cutoff: float | None = None,
+    trusted: tuple[str, ...] = (),
     in_bins: bool = False,
     seed: int | None = None,
     seeds: int = 10,
@@ -37,7 +38,8 @@ def audit(
 
     Args:
       policy: thresholds (640, or white=640,others=620), a rule of `bisimulator list`, the folder of a finished job,
-        a model (model.onnx), or a function (module:function or file.py:function), which is imported and run.
+        a model (model.onnx, model.skops), or a function (module:function or file.py:function), which is imported and
+        run.
       population: CSV file of people, one a line, or of a table.
       people: which column is what, and bins.
       scenario: a lending environment of `bisimulator list`, instead of a file.
@@ -47,9 +49,11 @@ def audit(
       group_blind: the policies that the page names do not look at the group; a minute more.
       gamma: with --accepted: how many times less often those who were rejected in the past repay at most than the
         accepted with equal scores; 2 by default.
-      inputs: what a model is given, in the order of its columns: score, group=NAME for 1 or 0.
+      inputs: what a model is given, in the order of its columns: score, group, group=NAME for 1 or 0, or names of
+        --features; by default the score and all of these.
       accepts: the class of the people whom a model accepts; 0 if it predicts defaults.
       cutoff: accept from this probability of that class on; without it, if the model predicts it.
+      trusted: types that a skops file may contain beside those that skops knows; loading them may run code.
       in_bins: thresholds count bins from 0, not points.
       seed: whose policy, of a trained job; the first one by default.
       seeds: independent repetitions of the simulation.
@@ -74,9 +78,10 @@ def audit(
         goal=goal or None,
         group_blind=group_blind,
         gamma=gamma,
-        inputs=inputs,
+        inputs=inputs or None,
         accepts=accepts,
         cutoff=cutoff,
+        trusted=trusted,
         in_bins=in_bins,
         seed=seed,
         seeds=seeds,

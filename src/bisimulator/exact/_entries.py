@@ -58,8 +58,8 @@ class CertificateEntry:
             return "There is only one group, so there is nothing to compare."
         if np.isnan(self.bound):
             return (
-                "No bound: the policy distinguishes too many loan histories to compare every pair of people. "
-                "The gap is still exact."
+                "No bound: the policy tells too many people apart, by past loans or by other columns of the data, to "
+                "compare every pair. The gap is still exact."
             )
         if self.bound <= 1e-9:
             return "The groups fare exactly alike: matched people have the same future in every respect."

@@ -91,7 +91,7 @@ class _PersonChains:
             for name, value in signals(accept * chain.repayment, accept, chain).items()
         }
         moves = visit_matrix(accept, chain)  # (H, G, C, C)
-        self.moves = [sp.csr_array(sp.block_diag(moves[:, g])) for g in range(groups)]
+        self.moves = [_sparse(moves[:, g]) for g in range(groups)]
         tail, _ = visit_distribution(chain.horizon, chain.visit_rate)
         self.visit_tail = tail[tail > 1e-17]  # P(visits > k)
 
@@ -126,6 +126,13 @@ class _PersonChains:
         labels = np.repeat([0, 1], rewards.shape[1])
         metric = bisimulation_metric(both, np.concatenate([rewards[g], rewards[h]]), gamma, groups=labels)
         return metric.distance, metric.error_bound
+
+
+def _sparse(moves: Float[Values, "H C C"]) -> sp.csr_array:
+    """The moves of all hidden types, without zeros: each would be one more place in every transport problem."""
+    matrix = sp.csr_array(sp.block_diag(moves))
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def episode_distance(

@@ -111,14 +111,15 @@ def expect(env: Env, policy: ArrayLike) -> Expectation:
     accept = check_probabilities("policy", policy, ndim=(2, 4))
     if accept.ndim == 2:
         check_shape("policy", accept, (env.num_groups, chain.num_scores), "groups x scores")
-        return _expectation(env, chain, visits_by_score(accept, chain))
+        return expectation_of(env, chain, visits_by_score(accept, chain))
     size, chain = max_visits(env), without_rare_types(chain)
     expected = (env.num_groups, chain.num_scores, size, size)
     check_shape("policy", accept, expected, "groups x scores x repaid x defaulted")
-    return _expectation(env, chain, visits_by_history(accept, chain))
+    return expectation_of(env, chain, visits_by_history(accept, chain))
 
 
-def _expectation(env: Env, chain: PersonChain, visits: Visits) -> Expectation:
+def expectation_of(env: Env, chain: PersonChain, visits: Visits) -> Expectation:
+    """What an episode brings, from the visits of one person of each group."""
     weight = chain.type_probs[:, None, None]
     applied, accepted = (
         chain.group_sizes[:, None] * each * weight for each in (visits.applied, visits.accepted)

@@ -42,7 +42,7 @@ def visit_matrix(accept: Float[Values, "G C"], chain: PersonChain) -> Float[Valu
     repaid = (accept * chain.repayment)[..., None]
     defaulted = (accept * (1 - chain.repayment))[..., None]
     loans = repaid * chain.repaid.table + defaulted * chain.defaulted.table
-    return loans + (1 - repaid - defaulted) * chain.rejected.table
+    return loans + (1 - accept)[..., None] * chain.rejected.table
 
 
 def visits_by_score(accept: Float[Values, "G C"], chain: PersonChain) -> Visits:

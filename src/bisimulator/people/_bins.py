@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
 from bisimulator.core import Values
-from bisimulator.errors import check_array, check_int, check_known
+from bisimulator.errors import check_array, check_int, check_known, check_real
 
 BINNINGS = ("equal-width", "quantile")
+
+Feature: TypeAlias = Float[Values, "N"] | NDArray[np.object_]  # numbers, or text
 
 
 def make_edges(
@@ -77,6 +81,29 @@ def spread_over_bins(
     return np.diff(np.concatenate([[0.0], inner, cumulative[-1:]]))
 
 
+def whole_bins(points: float, edges: Float[Values, "C+1"]) -> int:
+    """A move in points as a whole number of bins; see `Population.bins_of`."""
+    widths = np.diff(edges)
+    check_real("points", points, min=0)
+    if not equally_wide(edges):
+        raise ValueError(
+            f"the bins are {widths.min():g} to {widths.max():g} points wide, so {points:g} points are not the same "
+            "number of bins everywhere; use equal-width bins, or pass moves in bins, such as score_up=1"
+        )
+    bins = points / widths.mean() if widths.mean() > 0 else 0.0
+    if points > 0 and bins < 0.5 and widths.mean() > 0:
+        raise ValueError(
+            f"{points:g} points are less than half a bin of {widths.mean():g}, so no score would ever move; "
+            f"use at least {math.ceil((edges[-1] - edges[0]) / (2 * points))} bins"
+        )
+    return round(bins)
+
+
+def equally_wide(edges: Float[Values, "C+1"]) -> bool:
+    widths = np.diff(edges)
+    return bool(np.ptp(widths) <= 1e-6 * widths.max())
+
+
 def labels(edges: Float[Values, "C+1"]) -> list[str]:
     """`300-350`, `350-400`, ..."""
     return [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
@@ -91,6 +118,7 @@ class ScoredRows:
     people: Float[Values, "N"]  # how many each row stands for
     num_groups: int
     cumulative: bool = False  # a row's people are spread evenly from the next lower score to its own
+    features: Mapping[str, Feature] = dataclasses.field(default_factory=dict)  # further columns, by name
 
     def count(
         self, edges: Float[Values, "C+1"], amounts: Float[Values, "N"] | None = None
@@ -100,3 +128,17 @@ class ScoredRows:
         amounts = self.people if amounts is None else amounts
         rows = [self.groups == g for g in range(self.num_groups)]
         return np.stack([to_bins(self.scores[own], amounts[own], edges) for own in rows])
+
+    def bin_of(self, edges: Float[Values, "C+1"]) -> Int[NDArray[np.int64], "N"]:
+        """The bin of each row's score."""
+        return np.clip(np.searchsorted(edges, self.scores, side="right") - 1, 0, len(edges) - 2)
+
+    def scores_in_bins(self, edges: Float[Values, "C+1"]) -> Float[Values, "N C"]:
+        """The score of each row once it has moved to each of the bins: to the same place within it."""
+        own, edge = self.bin_of(edges)[:, None], np.asarray(edges)
+        if equally_wide(edge):
+            return self.scores[:, None] + (edge[:-1] - edge[own])
+        widths = np.diff(edge)
+        within = (self.scores[:, None] - edge[own]) / widths[own]
+        moved: Values = edge[:-1] + within * widths
+        return np.where(np.arange(len(widths)) == own, self.scores[:, None], moved)

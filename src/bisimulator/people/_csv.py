@@ -95,6 +95,17 @@ class Table:
         self._check_none(name, (values < min) | (values > max), f"must lie in [{min:g}, {max:g}]", hint)
         return values
 
+    def feature(self, name: str) -> Float[Values, "N"] | NDArray[np.object_]:
+        """A column without missing cells: as numbers if it has numbers, otherwise as text."""
+        if self.has_numbers(name):
+            return self.numbers(name, hint="")
+        return np.array(self.columns[name], object)
+
+    def has_numbers(self, name: str) -> bool:
+        """Whether all cells of a column are numbers or empty, and not all are empty."""
+        known = [cell for cell in self.columns[name] if cell.lower() not in _MISSING_NUMBERS]
+        return bool(known) and all(math.isfinite(_number(cell)) for cell in known)
+
     def flags(self, name: str) -> Bool[Flags, "N"]:
         """The column as True (1, true, yes) and False (0, false, no)."""
         cells = [cell.lower() for cell in self.columns[name]]

@@ -136,6 +136,7 @@ class PopulationEstimator:
         *,
         accepted: Float[Values, "N"] | None = None,
         cumulative: bool = False,
+        features: Sequence[str] = (),
     ) -> Estimates:
         """Count people per group and bin, and estimate repayment rates.
 
@@ -147,6 +148,7 @@ class PopulationEstimator:
             repaid: how many of them repaid.
             accepted: how many of them were accepted in the past; only their repayment is known. None: all.
             cumulative: spread the people of a row evenly from the next lower score to the row's own.
+            features: further columns to keep.
         """
         options = self.options
         names, index = self._groups(np.array(table.columns[group]), people)
@@ -169,7 +171,8 @@ class PopulationEstimator:
                 f"{self.origin}: a score of {scores[outside[0]]:g} on {table.at(outside)} lies outside the edges "
                 f"{edges[0]:g} to {edges[-1]:g}; widen them"
             )
-        rows = ScoredRows(index, scores, people, len(names), cumulative)
+        kept = {name: table.feature(name) for name in features}
+        rows = ScoredRows(index, scores, people, len(names), cumulative, kept)
         people_by_bin, known_by_bin, repaid_by_bin = (rows.count(edges, n) for n in (people, known, repaid))
         rates, pooled = shrink(known_by_bin, repaid_by_bin, options.shrinkage)
         if not options.per_group:

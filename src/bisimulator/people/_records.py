@@ -25,12 +25,23 @@ class RecordColumns:
     repaid: str | None = None
     defaulted: str | None = None  # instead of `repaid`
     accepted: str | None = None  # past decisions: the repayment of the rejected is unknown
+    features: Sequence[str] = ()  # further columns that a model looks at
 
     def __post_init__(self) -> None:
         if self.repaid is not None and self.defaulted is not None:
             raise ValueError(
                 f"name repaid or defaulted, not both, got {self.repaid!r} and {self.defaulted!r}"
             )
+        if isinstance(self.features, str):
+            raise TypeError(
+                f"features must be a list of columns, got {self.features!r}; such as ['age', 'income']"
+            )
+        for name in self.features:
+            if name in (self.score, self.outcome, self.accepted) or list(self.features).count(name) > 1:
+                raise ValueError(
+                    f"features are columns beside score and outcome, each named once, got {name!r} in "
+                    f"{list(self.features)}; leave it out: a model is given the score by the name 'score'"
+                )
 
     @property
     def outcome(self) -> str:
@@ -43,12 +54,14 @@ class RecordColumns:
 
     @property
     def names(self) -> list[str]:
-        return list(dict.fromkeys([*self.always_known, self.score, self.outcome]))
+        return list(dict.fromkeys([*self.always_known, self.score, self.outcome, *self.features]))
 
     def estimate(self, table: Table, **options: Unpack[OptionKeywords]) -> Estimates:
         """Count people, and estimate repayment from those whose outcome is known."""
         estimator = PopulationEstimator(table.origin, **options)
-        table = estimator.complete_rows(table, self.always_known, [self.score])
+        numbers = [self.score, *(name for name in self.features if table.has_numbers(name))]
+        text = dict.fromkeys([*self.always_known, *(name for name in self.features if name not in numbers)])
+        table = estimator.complete_rows(table, list(text), numbers)
         accepted = self._accepted(table, estimator)
         known = estimator.complete_rows(table.select(accepted), [self.outcome], [])
         if len(known) < accepted.sum():  # accepted people without an outcome were dropped
@@ -65,6 +78,7 @@ class RecordColumns:
             np.ones(len(table)),
             repaid,
             accepted=None if self.accepted is None else accepted.astype(np.float64),
+            features=self.features,
         )
 
     def _accepted(self, table: Table, estimator: PopulationEstimator) -> Bool[Flags, "N"]:

@@ -7,19 +7,16 @@ estimated (`_estimator.py`); `Population.params` returns them as keywords of `bi
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from typing_extensions import Unpack
 
 from bisimulator._html import html_table
 from bisimulator.core import Env, Values, make
-from bisimulator.errors import check_real
-from bisimulator.people._bins import ScoredRows, check_edges, labels
+from bisimulator.people._bins import ScoredRows, check_edges, labels, whole_bins
 from bisimulator.people._csv import Columns, Frame, read_table
 from bisimulator.people._estimation_options import OptionKeywords
 from bisimulator.people._estimator import PopulationEstimator
@@ -58,6 +55,7 @@ class Population:
         repaid: str | None = None,
         defaulted: str | None = None,
         accepted: str | None = None,
+        features: Sequence[str] = (),
         encoding: str = "utf-8",
         delimiter: str | None = None,
         **options: Unpack[OptionKeywords],
@@ -72,6 +70,7 @@ class Population:
             defaulted: the column that says whether it was defaulted on; use it instead of `repaid`.
             accepted: the column of past decisions (1 or 0, yes or no). Repayment is then estimated from the accepted,
                 and may be empty for the others; `with_gamma` and audits show what that leaves open.
+            features: further columns that a model looks at, for audits of models.
             encoding: of the file.
             delimiter: of the file; None detects it in the header.
             **options: how scores are binned and rates are estimated:
@@ -93,7 +92,7 @@ class Population:
             >>> people = Population.from_csv("people.csv", group="race", repaid="paid", score_range=(300, 850))
             >>> env = people.make(score_up=1, score_down=2, reward_default=-4)
         """
-        columns = RecordColumns(group, score, repaid, defaulted, accepted)
+        columns = RecordColumns(group, score, repaid, defaulted, accepted, features)
         table = read_table(path, columns.names, encoding=encoding, delimiter=delimiter)
         return cls(table.origin, *columns.estimate(table, **options))
 
@@ -107,6 +106,7 @@ class Population:
         repaid: str | None = None,
         defaulted: str | None = None,
         accepted: str | None = None,
+        features: Sequence[str] = (),
         **options: Unpack[OptionKeywords],
     ) -> Population:
         """Read records from a data frame with one row per person.
@@ -118,6 +118,7 @@ class Population:
             repaid: the column that says whether the loan was repaid; "repaid" by default.
             defaulted: the column that says whether it was defaulted on; use it instead of `repaid`.
             accepted: the column of past decisions; see `from_csv`.
+            features: further columns that a model looks at; see `from_csv`.
             **options: as in `from_csv`.
 
         Example:
@@ -125,7 +126,7 @@ class Population:
             >>> Population.from_frame(columns, bins=2)
             Population('the dict': a 50, b 50; 2 bins 600-700)
         """
-        columns = RecordColumns(group, score, repaid, defaulted, accepted)
+        columns = RecordColumns(group, score, repaid, defaulted, accepted, features)
         table = read_table(frame, columns.names)
         return cls(table.origin, *columns.estimate(table, **options))
 
@@ -228,6 +229,11 @@ class Population:
         return self._rows.count(check_edges(edges))
 
     @property
+    def records(self) -> ScoredRows:
+        """Group, score and features of each row of the data."""
+        return self._rows
+
+    @property
     def bin_labels(self) -> list[str]:
         return labels(self.edges)
 
@@ -240,20 +246,7 @@ class Population:
         Example:
             >>> people.make(score_up=people.bins_of(75), score_down=people.bins_of(150))
         """
-        widths = np.diff(self.edges)
-        check_real("points", points, min=0)
-        if np.ptp(widths) > 1e-6 * widths.max():
-            raise ValueError(
-                f"the bins are {widths.min():g} to {widths.max():g} points wide, so {points:g} points are not the same "
-                "number of bins everywhere; use equal-width bins, or pass moves in bins, such as score_up=1"
-            )
-        bins = points / widths.mean() if widths.mean() > 0 else 0.0
-        if points > 0 and bins < 0.5 and widths.mean() > 0:
-            raise ValueError(
-                f"{points:g} points are less than half a bin of {widths.mean():g}, so no score would ever move; "
-                f"use at least {math.ceil((self.edges[-1] - self.edges[0]) / (2 * points))} bins"
-            )
-        return round(bins)
+        return whole_bins(points, self.edges)
 
     def params(self, **settings: object) -> dict[str, object]:
         """The population as keywords of `bisimulator.make("lending", ...)`: plain numbers, strings and lists.

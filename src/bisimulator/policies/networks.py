@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from bisimulator import files
 from bisimulator.core import Act, Env
 from bisimulator.policies.policy import Policy
 
@@ -48,7 +50,7 @@ class MLP(eqx.Module):
             return _affine(x * scale, w, b)
         score, group, other = jnp.split(x, [1, 1 + self.coded], axis=-1)
         number = (group @ jnp.arange(self.coded, dtype=x.dtype)).astype(jnp.int32)  # faster than argmax
-        code = jnp.asarray(_codes(self.coded, w.shape[1])).at[number].get(mode="clip")
+        code = jnp.asarray(group_codes(self.coded, w.shape[1])).at[number].get(mode="clip")
         return _affine(jnp.concatenate([score, other], -1) * scale, w, b) + code.T * scale
 
 
@@ -72,7 +74,7 @@ _affine.defvjp(_affine_forward, _affine_backward)
 
 
 @cache  # a network is traced, or called, more than once
-def _codes(groups: int, width: int) -> Float[np.ndarray, "G W"]:
+def group_codes(groups: int, width: int) -> Float[np.ndarray, "G W"]:
     """What the weights of a first layer's one-hot entries would be at the start: orthogonal, of length sqrt(2)."""
     drawn = np.random.default_rng(0).normal(size=(max(groups, width), min(groups, width)))
     q = np.linalg.qr(drawn)[0]
@@ -160,6 +162,29 @@ class Network(Policy):
             return outputs.argmax(-1) if self.greedy else jax.random.categorical(key, outputs)
 
         return act
+
+    def to_onnx(self, path: str | Path) -> None:
+        """Write the network as an ONNX file, which onnxruntime runs without this library.
+
+        Its input is `observations`, (people, numbers), as the environment makes them. Its outputs are `probabilities`,
+        (people, actions), and `action`, the most probable one of each; a policy that is not greedy draws its actions by
+        the probabilities.
+
+        Raises:
+            ValueError: if actions are real numbers, or the network is not an `MLP`.
+            ImportError: if onnx is not installed (`pip install 'bisimulator[models]'`).
+
+        Example:
+            >>> result.policy(0).to_onnx("policy.onnx")
+        """
+        from bisimulator.policies.onnx_export import onnx_bytes
+
+        if not isinstance(self.network, MLP):
+            raise ValueError(
+                f"to_onnx writes networks with discrete actions (MLP), got {type(self.network).__name__}; save the "
+                "training instead: result.save(folder)"
+            )
+        files.write_bytes(Path(path), onnx_bytes(self.network, greedy=self.greedy))
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
         accepting = env.scenario.accepts(jnp.arange(env.num_actions)).astype(jnp.float32)
