@@ -61,10 +61,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         >>> did_you_mean("recal", ["recall", "return"])
         " Did you mean 'recall'? Known: recall, return."
     """
-    known = sorted(known)
+    known = sorted(map(_one_line, known))
     close = difflib.get_close_matches(str(name), known, n=2, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     return f"{hint} Known: {', '.join(known)}."
+
+
+def _one_line(name: str) -> str:
+    """A name that may come from a file, without line breaks and control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
 
 
 def check_known(what: str, name: str, known: Iterable[str]) -> None:

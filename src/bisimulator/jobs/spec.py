@@ -252,11 +252,17 @@ def spec_from_dict(stored: Mapping[str, Any]) -> Spec:
     entry: LearnedMethod | Rule = registry.lookup("method", fields["method"])
     fields["seeds"] = tuple(fields["seeds"])
     if isinstance(entry, LearnedMethod):
-        fields["solver"] = SOLVERS[entry.solver][1](**_hashable(fields["solver"]))
-    fields["config"] = type(entry.config)(**_hashable(fields["config"] or {}))
+        fields["solver"] = _stored_options(SOLVERS[entry.solver][1], fields["solver"])
+    fields["config"] = _stored_options(type(entry.config), fields["config"] or {})
     if fields.get("goal"):
-        fields["control"] = GoalConfig(**_hashable(fields["control"]))
+        fields["control"] = _stored_options(GoalConfig, fields["control"])
     return Spec(**fields)
+
+
+def _stored_options(kind: type[C], stored: Mapping[str, Any]) -> C:
+    """A configuration as it was stored; one of another version may have other options."""
+    check_keywords("a stored configuration", stored, [f.name for f in dataclasses.fields(kind)])  # type: ignore[arg-type]
+    return kind(**_hashable(stored))
 
 
 def _hashable(values: Mapping[str, Any]) -> dict[str, Any]:
