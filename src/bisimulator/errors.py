@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 _SUM_TOLERANCE = 1e-6
 _LARGEST = 1e28  # so that a sum over the longest episode is finite in single precision
-_MAX_SEEDS, _MAX_SEED = 10_000, 2**32 - 1
+_MAX_SEEDS, MAX_SEED = 10_000, 2**32 - 1
+_MAX_INT = 2**31 - 2  # what 32 bits hold, so that no sum or size of an array overflows silently
+MAX_EPISODES = 1_000_000  # per seed
 
 
 class Interrupted(Exception):
@@ -59,10 +61,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         >>> did_you_mean("recal", ["recall", "return"])
         " Did you mean 'recall'? Known: recall, return."
     """
-    known = sorted(known)
+    known = sorted(map(_one_line, known))
     close = difflib.get_close_matches(str(name), known, n=2, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     return f"{hint} Known: {', '.join(known)}."
+
+
+def _one_line(name: str) -> str:
+    """A name that may come from a file, without line breaks and control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
 
 
 def check_known(what: str, name: str, known: Iterable[str]) -> None:
@@ -152,13 +159,13 @@ def check_probabilities(name: str, value: object, *, ndim: tuple[int, ...] = (1,
     return array
 
 
-def check_int(name: str, value: object, *, min: int, max: int | None = None) -> int:
+def check_int(name: str, value: object, *, min: int, max: int = _MAX_INT) -> int:
     """Convert to an int within [min, max]; NumPy integers are fine, 3.0 and True are not."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be a whole number, got {shown(value)}; pass an int")
     if value < min:
         raise ValueError(f"{name} must be at least {min}, got {shown(int(value))}; pass {min} or more")
-    if max is not None and value > max:
+    if value > max:
         raise ValueError(f"{name} must be at most {max}, got {shown(int(value))}; pass {max} or less")
     return int(value)
 
@@ -175,17 +182,33 @@ def check_seeds(seeds: object, *, min: int = 1) -> tuple[int, ...]:
     if not min <= len(given) <= _MAX_SEEDS:
         few = f"{len(given)} of them" if len(given) < min else "more"
         raise ValueError(f"seeds must be {min} to {_MAX_SEEDS}, got {few}; pass [0, 1, 2] or 3")
-    checked = tuple(check_int("a seed", seed, min=0, max=_MAX_SEED) for seed in given)
+    checked = tuple(check_int("a seed", seed, min=0, max=MAX_SEED) for seed in given)
     if len(set(checked)) < len(checked):
         twice = next(seed for seed in checked if checked.count(seed) > 1)
         raise ValueError(f"seeds must differ, got {twice} twice; use more episodes instead")
     return checked
 
 
+def check_names(names: object, groups: int) -> tuple[str, ...]:
+    """The names of the groups, one each and all different; none at all is fine."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ValueError(
+            f"group_names must be a list of names, got {shown(names)}; pass names such as ('a', 'b')"
+        )
+    checked = tuple(names)
+    if checked and (len(checked) != groups or not all(isinstance(name, str) for name in checked)):
+        raise ValueError(
+            f"group_names must be {groups} names, one per group, got {shown(names)}; pass names such as ('a', 'b')"
+        )
+    if len(set(checked)) < len(checked):
+        raise ValueError(f"group_names must differ, got {shown(names)}; rename one of them")
+    return checked
+
+
 def check_bool(name: str, value: object) -> bool:
     """True or False, and nothing that only behaves like it."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be true or false, got {value!r}; pass {name}=True")
+        raise ValueError(f"{name} must be true or false, got {shown(value)}; pass {name}=True")
     return bool(value)
 
 

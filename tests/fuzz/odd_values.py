@@ -1,6 +1,7 @@
 """What people pass by mistake or on purpose, and the rule: a clean error or a sane result, never anything else."""
 
 import math
+import traceback
 
 import numpy as np
 import pytest
@@ -45,8 +46,15 @@ ODD = st.one_of(
 
 
 def check_clean(error):
-    """A message of one sentence or two, with no traceback or object addresses in it."""
+    """A message of one sentence or two that the library wrote, with no traceback or object addresses in it."""
     text = str(error)
     assert text
     assert "\n" not in text.strip()
     assert "Traceback" not in text
+    assert is_raised_on_purpose(error), repr(error)
+
+
+def is_raised_on_purpose(error):
+    """Whether a `raise` of the library made it, and not a call that went wrong."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "bisimulator" in last.filename and last.line.startswith("raise ")

@@ -52,6 +52,32 @@ def test_an_environment_is_sane_or_refused(examples):
     check()
 
 
+@EXAMPLES
+def test_a_policy_is_evaluated_exactly_or_refused(examples):
+    """No table is stretched, cut or read out of its range."""
+    env = bisimulator.make("lending", population=5, horizon=20)
+    shapes = st.sampled_from([(2, 7), (1, 7), (3, 7), (2, 8), (2,), (7, 2), (20, 2, 7), (0, 7), ()])
+    tables = st.builds(np.full, shapes, st.sampled_from([0, 1, 0.5, True, 2, -0.1, np.nan]))
+    functions = st.sampled_from([int, max, lambda: 1, lambda a, b, c: 1])
+
+    @settings(max_examples=examples)
+    @given(policy=st.one_of(tables, functions, ODD))
+    def check(policy):
+        try:
+            found = bisimulator.evaluation.exact_evaluation(env, policy)
+        except CLEAN as error:
+            check_clean(error)
+            return
+        if found is None:  # a policy that changes with time
+            assert np.shape(policy)[1:] == (2, 7)
+            return
+        assert np.shape(policy) == (2, 7)
+        assert np.isfinite(found.average_return)
+        assert 0 <= found.recall_gap <= 1
+
+    check()
+
+
 CELLS = st.one_of(
     st.sampled_from(
         ["a", "b", "1", "0", "yes", "no", "640", "700.5", "", "nan", "inf", "-1", "1e400", "1_0", "x"]
@@ -151,6 +177,17 @@ def test_settings_and_sweeps_are_parsed_or_refused(examples):
 
 
 METHODS = registry.names("method")
+FIELDS = [
+    "seeds",
+    "steps",
+    "episodes",
+    "view",
+    "goal",
+    "greedy",
+    "group_blind",
+    "curve_every",
+    "curve_episodes",
+]
 
 
 def options_of(config):
@@ -177,9 +214,7 @@ def test_a_configuration_can_be_stored_or_is_refused(examples):
             for kind, names in fields.items()
             if names and data.draw(st.booleans())
         }
-        for name in data.draw(
-            st.lists(st.sampled_from(["seeds", "steps", "episodes", "view", "goal"]), max_size=2)
-        ):
+        for name in data.draw(st.lists(st.sampled_from(FIELDS), max_size=2)):
             given[name] = data.draw(ODD)
         try:
             spec = make_spec("lending", method, **given)

@@ -191,3 +191,12 @@ def test_a_lock_that_is_a_symbolic_link_is_refused(store, tmp_path_factory):
         jobs.run(rule(seeds=NAMES["begun"]), store)
     assert not target.exists()
     assert os.path.lexists(folder / locking.NAME)
+
+
+@pytest.mark.parametrize("change", [('"version"', '"vision"'), ('"version": ', '"version": 1')])
+def test_a_seal_of_another_version_than_the_configuration_is_damage(store, change):
+    done = store / rule().name / "done"
+    done.write_text(done.read_text().replace(*change))
+    job = found(store)["done"]
+    assert job.state == "damaged"
+    assert job.damaged == ("done has another version than config.json",)

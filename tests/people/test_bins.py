@@ -77,9 +77,10 @@ def test_fewer_bins_than_requested_are_noted():
 @pytest.mark.parametrize(
     ("edges", "part"),
     [
-        ([1], "at least two"),
+        ([1], "2 to 1001 numbers, got 1"),
         ([1, 1, 2], "must rise"),
         ([3, 2], "must rise"),
+        (range(1003), "2 to 1001 numbers, got 1003"),
         (["a", "b"], "numeric"),
         ([1, np.nan], "finite"),
     ],

@@ -15,6 +15,7 @@ from bisimulator.adapters._recent_decisions import StateDict
 from bisimulator.adapters.corrector import Corrector, corrector_options
 from bisimulator.adapters.goal_corrector import GoalCorrector
 from bisimulator.adapters.group_info import AttributeLookup
+from bisimulator.errors import shown
 from bisimulator.goals import Goal, GoalConfig
 from bisimulator.methods.bisimulator import Config
 
@@ -84,7 +85,7 @@ def check_request(goal: AnyGoal, control: Control, options: Mapping[str, Any]) -
     corrector_options(options, Config())
     if goal is None and control is not None:
         raise ValueError(
-            f"control is for goals, got {control!r} without one; add goal='approval-gap=0.05', for example"
+            f"control is for goals, got {shown(control)} without one; add goal='approval-gap=0.05', for example"
         )
     if not isinstance(goal, GoalCorrector):
         GoalCorrector(goal, 2, control=control)

@@ -16,6 +16,7 @@ from bisimulator.adapters._pytrees import add_batch_axis
 from bisimulator.adapters.group_info import missing_group
 from bisimulator.adapters.gymnasium.env import BisimulatorEnv
 from bisimulator.adapters.gymnasium.vector_env import BisimulatorVectorEnv
+from bisimulator.errors import shown
 from bisimulator.policies import Policy
 
 AnyEnv: TypeAlias = "gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]"
@@ -58,8 +59,8 @@ def act_function(policy: Policy | Model | ActFunction, env: AnyEnv, seed: int) -
     if isinstance(policy, Policy):
         return _library_policy(policy, env, seed)
     raise TypeError(
-        f"got {policy!r} as a policy; pass a function of observations, a model of Stable-Baselines3 or a policy of "
-        "bisimulator.policies"
+        f"got {shown(policy)} as a policy; pass a function of observations, a model of Stable-Baselines3 or a policy "
+        "of bisimulator.policies"
     )
 
 
@@ -113,7 +114,7 @@ def _library_policy(policy: Policy, env: AnyEnv, seed: int) -> ActFunction:
         )
     if policy.depends_on in ("time", "episode"):
         raise ValueError(
-            f"{policy!r} also looks at what happened before in the episode; use bisimulator.evaluate for it"
+            f"{shown(policy)} also looks at what happened before in the episode; use bisimulator.evaluate for it"
         )
     act, key, single = jax.jit(policy.bind(inner.env)), jax.random.key(seed), not isinstance(env, VectorEnv)
     steps = iter(range(2**31))

@@ -26,7 +26,7 @@ from bisimulator.adapters import _compiled_correction as compiled
 from bisimulator.adapters._encoding import Encoding, Observations, Score
 from bisimulator.adapters._recent_decisions import RecentDecisions, StateDict
 from bisimulator.adapters.group_info import AttributeLookup, Bounds, env_attribute, group_spec
-from bisimulator.errors import check_int, check_keywords
+from bisimulator.errors import MAX_SEED, check_int, check_keywords
 from bisimulator.methods.bisimulator import PPO_BISIMULATOR_REWARD, Bisimulator, Config, State
 
 BATCH = 512  # the paper's
@@ -91,7 +91,7 @@ class Corrector:
         # scores and their bounds matter to the method only when it simulates the library's own scenarios
         self.method = Bisimulator(self.config, num_groups, 0, (0.0, 0.0))
         start = np.zeros((num_groups, 0), np.float32) if omega is None else np.asarray(omega, np.float32)
-        self._key = jax.random.key(check_int("seed", seed, min=0))
+        self._key = jax.random.key(check_int("seed", seed, min=0, max=MAX_SEED))
         self._keys_used = 0
         self.state: State = compiled.init_state(
             self.method, self.next_key(), self.encoding.size, self.encoding.num_actions, start

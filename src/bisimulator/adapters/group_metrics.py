@@ -19,7 +19,7 @@ from bisimulator.adapters._episodes import ActFunction, AnyEnv, Model, act_funct
 from bisimulator.adapters._group_rates import RATES, decision_moments, rates
 from bisimulator.adapters.group_info import env_attribute, group_spec
 from bisimulator.core import Values
-from bisimulator.errors import check_int
+from bisimulator.errors import MAX_EPISODES, MAX_SEED, check_int
 from bisimulator.evaluation.intervals import Interval, mean_interval
 from bisimulator.goals.moments import M
 from bisimulator.policies import Policy
@@ -182,8 +182,8 @@ def group_metrics(
         >>> metrics.gaps["approval"].estimate
         0.0
     """
-    check_int("episodes", episodes, min=1)
-    check_int("seed", seed, min=0)
+    check_int("episodes", episodes, min=1, max=MAX_EPISODES)
+    check_int("seed", seed, min=0, max=MAX_SEED)
     opened = gymnasium.make(env) if isinstance(env, str) else env
     attribute = partial(env_attribute, opened)
     visits = cast("float", attribute("decisions_per_person") or 1.0)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bisimulator import registry
 from bisimulator.core import Env
-from bisimulator.errors import JobsFailed
+from bisimulator.errors import JobsFailed, shown
 from bisimulator.jobs.executors import Event, Executor, Listener, run_locally
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
@@ -89,7 +89,7 @@ def scenario_of(env: Env | str) -> tuple[str, dict[str, object]]:
         registry.lookup("environment", env)
         return env, {}
     if not isinstance(env, Env):
-        raise TypeError(f"env must be a name or come from bisimulator.make, got {env!r}")
+        raise TypeError(f"env must be a name or come from bisimulator.make, got {shown(env)}")
     if env.name not in registry.names("environment"):
         raise ValueError(
             f"the environment {env.name!r} is not registered, so a job could not be resumed; call "

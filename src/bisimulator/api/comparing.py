@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -15,7 +15,7 @@ from bisimulator._lazy import import_pandas
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
 from bisimulator.api.training import TrainingResult
 from bisimulator.core import Env
-from bisimulator.errors import check_keywords
+from bisimulator.errors import check_keywords, shown
 from bisimulator.jobs.labels import labels
 from bisimulator.jobs.references import Reference, references
 from bisimulator.jobs.spec import Spec, make_spec
@@ -70,6 +70,8 @@ def compare(
         >>> comparison.plot()
     """
     scenario, settings = scenario_of(env)
+    if isinstance(methods, str) or not isinstance(methods, Iterable | None):
+        raise TypeError(f"methods must be a list of names, got {shown(methods)}; pass ['ppo', 'accept-all']")
     names = methods_for(registry.lookup("environment", scenario)) if methods is None else list(methods)
     specs = make_variants(
         scenario,

@@ -19,7 +19,7 @@ from bisimulator import policies
 from bisimulator.auditing.audited_policy import AuditedPolicy
 from bisimulator.auditing.split_bins import CountPeople, split_bins
 from bisimulator.core import Env, Values
-from bisimulator.errors import did_you_mean
+from bisimulator.errors import did_you_mean, shown
 
 # scores of one group, and the group's name -> the probability that each is accepted
 Decide: TypeAlias = Callable[[Float[Values, "N"], str], Float[Values, "N"]]
@@ -150,6 +150,7 @@ def _probability(function: Callable[..., ArrayLike], score: float, group: str, t
         probability = float("nan")
     if not 0 <= probability <= 1:
         raise ValueError(
-            f"{text} must return True, False or a probability, got {returned!r} for score {score:g} of group {group!r}"
+            f"{text} must return True, False or a probability, got {shown(returned)} for score {score:g} "
+            f"of group {group!r}"
         )
     return probability

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env, Outcome, Params, Scenario, Values, evenly, sum_at
-from bisimulator.errors import check_int
+from bisimulator.errors import MAX_EPISODES, check_int, check_seeds
 from bisimulator.evaluation import Evaluation, metric_columns
 from bisimulator.exact.chain import Expectation, expect
 from bisimulator.exact.visits import max_visits
@@ -94,9 +94,8 @@ def simulate_trajectories(
     env: Env, policy: Policy, *, seeds: int, episodes: int
 ) -> tuple[Evaluation, Trajectories]:
     """The evaluation as `bisimulator.evaluate` has it, and the trajectories of the same episodes."""
-    check_int("seeds", seeds, min=1)
-    check_int("episodes", episodes, min=1)
-    keys = evaluation_keys(range(seeds), episodes).reshape(-1)
+    check_int("episodes", episodes, min=1, max=MAX_EPISODES)
+    keys = evaluation_keys(check_seeds(seeds), episodes).reshape(-1)
     horizon = env.horizon
     windows = min(WINDOWS, horizon)
     values = jnp.asarray(score_values(env))

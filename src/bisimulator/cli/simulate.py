@@ -30,7 +30,7 @@ def simulate(
     """
     from bisimulator import published
     from bisimulator.core import make
-    from bisimulator.errors import check_int, check_known
+    from bisimulator.errors import check_known
     from bisimulator.evaluation import evaluate
     from bisimulator.policies.rules import rule_policy
     from bisimulator.report.rule_tables import comparison_table, in_one_sentence, per_group_table
@@ -43,8 +43,6 @@ def simulate(
     rules = {name: rule_policy(name, env) for name in policies}
     for name in next_to or ():
         check_known(f"published method for {scenario}", name, published.methods(scenario))
-    check_int("seeds", seeds, min=1)
-    check_int("episodes", episodes, min=1)
     rows = published.methods(scenario) if next_to is None else next_to
     summaries = {n: evaluate(env, p, seeds=seeds, episodes=episodes).summary for n, p in rules.items()}
     console = make_console()

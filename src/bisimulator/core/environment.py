@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int, Key
 from bisimulator import registry
 from bisimulator.core.spaces import ActionSpace, Discrete
 from bisimulator.core.types import P, S, Scenario, Step, View
-from bisimulator.errors import check_keywords, check_known
+from bisimulator.errors import check_keywords, check_known, shown
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -180,5 +180,5 @@ def require_env(env: object) -> None:
     if not isinstance(env, Env):
         example = env if isinstance(env, str) else "lending"
         raise TypeError(
-            f"env must come from bisimulator.make, got {env!r}; pass bisimulator.make({example!r})"
+            f"env must come from bisimulator.make, got {shown(env)}; pass bisimulator.make({example!r})"
         )

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
 from bisimulator.envs._without_applicants import WithoutApplicants, no_omega
-from bisimulator.errors import check_array, check_int, check_real, check_shape
+from bisimulator.errors import check_array, check_int, check_names, check_real, check_shape, shown
 
 RATES = (8.0, 6.0, 4.0, 3.0, 1.5)
 HARDER: dict[str, tuple[float, ...]] = {
@@ -97,11 +97,6 @@ def make_params(
     """
     start = _rates(rates, groups)
     count = len(start)
-    names = tuple(group_names)
-    if names and len(names) != count:
-        raise ValueError(
-            f"group_names must be {count} names, one per location, got {group_names!r}; pass names such as ('a', 'b')"
-        )
     missed = check_real("miss", miss, min=0, max=1)
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
     return Params(
@@ -111,10 +106,10 @@ def make_params(
         miss=as_float(missed) if missed else None,
         reward_seen=as_float(check_real("reward_seen", reward_seen)),
         reward_missed=as_float(check_real("reward_missed", reward_missed)),
-        horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
+        horizon=as_int(check_int("horizon", horizon, min=1)),
         omega=no_omega(count),
         units=check_int("units", units, min=1, max=10_000),
-        group_names=names,
+        group_names=check_names(group_names, count),
     )
 
 
@@ -142,7 +137,7 @@ def _rates(rates: ArrayLike | None, groups: int | None) -> Float[Values, "K"]:
     check_shape("rates", given, (groups or len(given),), "one per location; leave groups out to infer them")
     if given.size == 0 or (given < 0).any():
         raise ValueError(
-            f"rates must be one or more numbers from 0 on, got {rates!r}; pass (8, 6, 4), for example"
+            f"rates must be one or more numbers from 0 on, got {shown(rates)}; pass (8, 6, 4), for example"
         )
     return given
 

@@ -140,8 +140,8 @@ def make_params(
         omega=as_float(_check_cost(np.ones(count) if omega is None else omega, count)),
         epsilon=as_float(check_real("epsilon", epsilon, min=0, max=1)),
         rewards=as_float(pay),
-        horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
-        population=check_int("population", population, min=1, max=2**31 - 2),
+        horizon=as_int(check_int("horizon", horizon, min=1)),
+        population=check_int("population", population, min=1),
     )
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool
 from numpy.typing import ArrayLike
 
 from bisimulator.core.graphs import Flags
-from bisimulator.errors import check_array, check_int
+from bisimulator.errors import check_array, check_int, shown
 
 MAX_PEOPLE = 10_000
 
@@ -28,7 +28,7 @@ def adjacency_matrix(edges: ArrayLike) -> Bool[Flags, "N N"]:
     pairs = check_array("edges", edges, ndim=(2,), hint="pass pairs of people, such as [(0, 1), (1, 2)]")
     if pairs.shape[0] == 0 or pairs.shape[1] != 2 or (pairs != np.floor(pairs)).any() or pairs.min() < 0:
         raise ValueError(
-            f"edges must be pairs of people numbered from 0, got {edges!r}; pass edges such as [(0, 1), (1, 2)]"
+            f"edges must be pairs of people numbered from 0, got {shown(edges)}; pass edges such as [(0, 1), (1, 2)]"
         )
     people = check_int("the number of people in edges", int(pairs.max()) + 1, min=1, max=MAX_PEOPLE)
     matrix = np.zeros((people, people), np.bool_)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from bisimulator.core.graphs import Labels, communities
 from bisimulator.envs._contact_network import adjacency_matrix, karate_club
 from bisimulator.envs._without_applicants import WithoutApplicants, no_omega
-from bisimulator.errors import check_array, check_int, check_known, check_real, check_shape
+from bisimulator.errors import check_array, check_int, check_known, check_names, check_real, check_shape
 
 Model: TypeAlias = Literal["SI", "SIR", "SEIR"]
 SUSCEPTIBLE = 0  # the first letter of every model
@@ -109,11 +109,6 @@ def make_params(
     first = np.full(people, 1 / people)
     if first_patient is not None:
         first = np.eye(people)[check_int("first_patient", first_patient, min=0, max=people - 1)]
-    names = tuple(group_names)
-    if names and len(names) != count:
-        raise ValueError(
-            f"group_names must be {count} names, one per group, got {group_names!r}; pass names such as ('a', 'b')"
-        )
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
     probs = {"infection": infection, "incubation": incubation, "recovery": recovery, "relapse": relapse}
     return Params(
@@ -121,12 +116,12 @@ def make_params(
         group=as_int(labels),
         first_patient=as_float(first),
         **{name: as_float(check_real(name, value, min=0, max=1)) for name, value in probs.items()},
-        horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
+        horizon=as_int(check_int("horizon", horizon, min=1)),
         omega=no_omega(count),
         model=model,
         num_groups=count,
         untreated_steps=check_int("untreated_steps", untreated_steps, min=0, max=10_000),
-        group_names=names,
+        group_names=check_names(group_names, count),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import equinox as eqx
@@ -19,6 +19,7 @@ from bisimulator.errors import (
     check_bool,
     check_distribution,
     check_int,
+    check_names,
     check_probabilities,
     check_real,
     check_shape,
@@ -141,9 +142,9 @@ def make_params(
         "group_probs", np.full(groups, 1 / groups) if group_probs is None else group_probs
     )
     check_shape("group_probs", probs, (groups,), "one per group")
-    people = check_int("population", population, min=1, max=2**31 - 2)
-    up = check_int("score_up", score_up, min=0, max=2**31 - 2)
-    down = check_int("score_down", score_down, min=0, max=2**31 - 2)
+    people = check_int("population", population, min=1)
+    up = check_int("score_up", score_up, min=0)
+    down = check_int("score_down", score_down, min=0)
     rejected = _per_group("rejected_moves", rejected_moves, groups)
     table_of_moves = check_moves(moves, (up, down), bool(rejected.any()), c_max)
     up, down = (up, down) if table_of_moves is None else (1, 1)
@@ -157,14 +158,14 @@ def make_params(
         score_down=as_int(down),
         reward_repaid=as_float(check_real("reward_repaid", reward_repaid)),
         reward_default=as_float(check_real("reward_default", reward_default)),
-        horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
+        horizon=as_int(check_int("horizon", horizon, min=1)),
         conscientiousness=None if conscientiousness is None else as_float(_check_latent(conscientiousness)),
         clock=check_bool("clock", clock),
         moves=None if table_of_moves is None else as_float(table_of_moves),
         rejected_moves=as_float(rejected),
         population=people,
         fixed_sizes=check_bool("fixed_sizes", fixed_sizes),
-        group_names=_check_names(group_names, groups),
+        group_names=check_names(group_names, groups),
         score_edges=_check_edges(score_edges, c_max),
     )
 
@@ -222,20 +223,6 @@ def _check_latent(conscientiousness: ArrayLike) -> Float[Values, "2"]:
     check_shape("conscientiousness", k, (2,), "mean and standard deviation")
     check_real("the standard deviation of conscientiousness", k[1], min=0)
     return k
-
-
-def _check_names(names: Sequence[str], groups: int) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise ValueError(f"group_names must be a list of names, got {names!r}; pass names such as ('a', 'b')")
-    checked = tuple(names)
-    if checked and (len(checked) != groups or not all(isinstance(name, str) for name in checked)):
-        example = tuple(f"group {g + 1}" for g in range(groups))
-        raise ValueError(
-            f"group_names must be {groups} names, one per group, got {names!r}; pass names such as {example}"
-        )
-    if len(set(checked)) < len(checked):
-        raise ValueError(f"group_names must differ, got {names!r}; rename one of them")
-    return checked
 
 
 def _check_edges(edges: Sequence[float], c_max: int) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
 from bisimulator.core import Env, Outcome, Params, Scenario, Values, require_env
-from bisimulator.errors import check_int, check_seeds
+from bisimulator.errors import MAX_EPISODES, check_int, check_seeds
 from bisimulator.evaluation._decision_frame import decision_frame
 from bisimulator.evaluation.intervals import mean_and_interval
 from bisimulator.metrics import column, registered_metrics
@@ -149,7 +149,7 @@ def evaluate(
         (0.0, 0.0)
     """
     require_env(env)
-    check_int("episodes", episodes, min=1)
+    check_int("episodes", episodes, min=1, max=MAX_EPISODES)
     checked = check_seeds(seeds)
     bound = as_policy(policy)
     outcome = run_episodes(env, bound, evaluation_keys(checked, episodes))

@@ -88,6 +88,7 @@ def acceptance(env: Env, policy: Policy, size: int) -> Float[Values, "G C k k"] 
     model = env.scenario.person_model
     if model is None or _sees_clock(env, policy):
         return None
+    policy.bind(env)  # refuses a policy of another environment
     obs = np.asarray(model.observations(env.params, size))
     repaid, defaulted = np.indices((size, size))
     possible = repaid + defaulted < size

@@ -45,6 +45,8 @@ def broken(folder: Path, names: Iterable[str] = (CONFIG, *RESULTS)) -> dict[str,
     wrong = {name: what for name in names if (what := _compare(folder / name, digests.get(name)))}
     if CONFIG not in wrong and _JOB_FOLDER.fullmatch(folder.name) and not is_own(folder):
         wrong[CONFIG] = "belongs to another job"
+    if CONFIG not in wrong and (read_config(folder) or {}).get("version") != sealed_version(folder):
+        wrong[DONE] = "has another version than config.json"
     return wrong
 
 

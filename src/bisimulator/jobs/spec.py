@@ -13,7 +13,15 @@ import numpy as np
 
 from bisimulator import __version__, registry
 from bisimulator.core import Env, Scenario, View, make
-from bisimulator.errors import check_int, check_keywords, check_known, check_seeds, shown
+from bisimulator.errors import (
+    MAX_EPISODES,
+    check_bool,
+    check_int,
+    check_keywords,
+    check_known,
+    check_seeds,
+    shown,
+)
 from bisimulator.goals import Goal, GoalConfig
 from bisimulator.methods.goal_hooks import with_goal
 from bisimulator.methods.hooks import Hook, LearnedMethod, Method
@@ -25,6 +33,8 @@ from bisimulator.solvers.trainer import SOLVERS
 
 VERSION = 5  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
 _VERSIONS = {"version": VERSION, "package": __version__}
+
+_MAX_POINTS = 10_000  # of a learning curve
 
 C = TypeVar("C")
 
@@ -112,6 +122,9 @@ def make_spec(
         greedy: evaluate the most probable action; by default yes without a goal, and sampled actions with one.
         **other: fields of `Spec`.
     """
+    check_bool("group_blind", group_blind)
+    if greedy is not None:
+        check_bool("greedy", greedy)
     has_lives = registry.lookup("environment", scenario).life is not None
     asked = None if goal is None else Goal.parse(goal)
     if view is None:
@@ -140,8 +153,14 @@ def make_spec(
         if asked is not None:
             raise ValueError(f"{method!r} is not trained, so it cannot pursue a goal; got {asked.text!r}")
         other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}
-    for name, minimum in (("episodes", 1), ("curve_every", 0), ("curve_episodes", 1)):
-        other[name] = check_int(name, other.get(name, getattr(Spec, name)), min=minimum)
+    for name in ("episodes", "curve_episodes"):
+        other[name] = check_int(name, other.get(name, getattr(Spec, name)), min=1, max=MAX_EPISODES)
+    every = other["curve_every"] = check_int("curve_every", other.get("curve_every", Spec.curve_every), min=0)
+    if every and other["steps"] // every > _MAX_POINTS:
+        raise ValueError(
+            f"curve_every must give a learning curve at most {_MAX_POINTS:,} points, got {every} for "
+            f"{other['steps']:,} steps; pass {-(-other['steps'] // _MAX_POINTS)} or more, or 0 for no curve"
+        )
     return Spec(
         scenario,
         method,
@@ -248,11 +267,17 @@ def spec_from_dict(stored: Mapping[str, Any]) -> Spec:
     entry: LearnedMethod | Rule = registry.lookup("method", fields["method"])
     fields["seeds"] = tuple(fields["seeds"])
     if isinstance(entry, LearnedMethod):
-        fields["solver"] = SOLVERS[entry.solver][1](**_hashable(fields["solver"]))
-    fields["config"] = type(entry.config)(**_hashable(fields["config"] or {}))
+        fields["solver"] = _stored_options(SOLVERS[entry.solver][1], fields["solver"])
+    fields["config"] = _stored_options(type(entry.config), fields["config"] or {})
     if fields.get("goal"):
-        fields["control"] = GoalConfig(**_hashable(fields["control"]))
+        fields["control"] = _stored_options(GoalConfig, fields["control"])
     return Spec(**fields)
+
+
+def _stored_options(kind: type[C], stored: Mapping[str, Any]) -> C:
+    """A configuration as it was stored; one of another version may have other options."""
+    check_keywords("a stored configuration", stored, [f.name for f in dataclasses.fields(kind)])  # type: ignore[arg-type]
+    return kind(**_hashable(stored))
 
 
 def _hashable(values: Mapping[str, Any]) -> dict[str, Any]:

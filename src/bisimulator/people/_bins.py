@@ -16,6 +16,7 @@ from bisimulator.core import Values
 from bisimulator.errors import check_array, check_int, check_known, check_real
 
 BINNINGS = ("equal-width", "quantile")
+MAX_BINS = 1_000  # rates are smoothed over all pairs of bins
 
 Feature: TypeAlias = Float[Values, "N"] | NDArray[np.object_]  # numbers, or text
 
@@ -33,7 +34,7 @@ def make_edges(
     """The edges of the bins, which cover all scores. `add_note` is called if there are fewer bins than requested."""
     if edges is not None:
         return check_edges(edges)
-    check_int("bins", bins, min=1)
+    check_int("bins", bins, min=1, max=MAX_BINS)
     check_known("binning", binning, BINNINGS)
     low, high = (scores.min(), scores.max()) if score_range is None else score_range
     if low == high:
@@ -55,8 +56,10 @@ def make_edges(
 def check_edges(edges: ArrayLike) -> Float[Values, "C+1"]:
     """Convert to rising edges; two equal edges stand for a single score."""
     array = check_array("edges", edges, ndim=(1,), hint="pass rising numbers, such as (300, 500, 600, 850)")
-    if len(array) < 2:
-        raise ValueError(f"edges must be at least two numbers, got {array.tolist()}; one bin has two edges")
+    if not 2 <= len(array) <= MAX_BINS + 1:
+        raise ValueError(
+            f"edges must be 2 to {MAX_BINS + 1} numbers, got {len(array)} of them; one bin has two edges"
+        )
     if (np.diff(array) <= 0).any() and not (len(array) == 2 and array[0] == array[1]):
         raise ValueError(f"edges must rise, got {array.tolist()}; sort them and remove duplicates")
     return array

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 
 from bisimulator.core import Values
-from bisimulator.errors import did_you_mean
+from bisimulator.errors import did_you_mean, shown
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -139,9 +139,9 @@ def read_table(
 ) -> Table:
     """The columns `names` of a CSV file, a data frame or a mapping from names to columns."""
     if not isinstance(encoding, str):
-        raise TypeError(f"encoding must be a name, got {encoding!r}; try 'utf-8' or 'cp1252'")
+        raise TypeError(f"encoding must be a name, got {shown(encoding)}; try 'utf-8' or 'cp1252'")
     if delimiter is not None and not (isinstance(delimiter, str) and _DELIMITER.fullmatch(delimiter)):
-        raise ValueError(f"delimiter must be one character, got {delimiter!r}; try ',' or ';'")
+        raise ValueError(f"delimiter must be one character, got {shown(delimiter)}; try ',' or ';'")
     if isinstance(source, str | Path):
         return _read_file(Path(source), names, encoding, delimiter)
     if not isinstance(source, Mapping | Frame):
@@ -199,13 +199,17 @@ def _decode(path: Path, encoding: str) -> str:
         raise ValueError(f"{path} does not exist.{hint}") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
+    except ValueError:  # a character that no name of a file has
+        raise ValueError(f"{str(path)!r} cannot be the name of a file; name a CSV file") from None
     if content.startswith(b"PK\x03\x04"):
         raise ValueError(f"{path.name} is a workbook or an archive, not text; export the sheet as CSV")
     encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
     try:
         text = content.decode(encoding)
     except LookupError:
-        raise ValueError(f"there is no encoding {encoding!r}; try 'utf-8', 'cp1252' or 'utf-16'") from None
+        raise ValueError(
+            f"there is no encoding {shown(encoding)}; try 'utf-8', 'cp1252' or 'utf-16'"
+        ) from None
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = content[:start].count(b"\n") + 1
@@ -215,7 +219,7 @@ def _decode(path: Path, encoding: str) -> str:
             f"save it as UTF-8, or pass its encoding, such as {guess!r}"
         ) from None
     if "\0" in text:
-        raise ValueError(f"{path.name} is not a text file in {encoding!r}; save it as CSV in UTF-8")
+        raise ValueError(f"{path.name} is not a text file in {shown(encoding)}; save it as CSV in UTF-8")
     return text
 
 

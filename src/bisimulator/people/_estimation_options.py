@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from numpy.typing import ArrayLike
 
-from bisimulator.errors import check_array, check_int, check_known, check_real
+from bisimulator.errors import check_array, check_int, check_known, check_real, shown
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,10 +30,10 @@ class EstimationOptions:
         check_known("missing", self.missing, ("refuse", "drop"))
         check_int("fewest", self.fewest, min=0)
         if not isinstance(self.per_group, bool):
-            raise ValueError(f"per_group must be True or False, got {self.per_group!r}")
+            raise ValueError(f"per_group must be True or False, got {shown(self.per_group)}")
         if isinstance(self.groups, str) or not isinstance(self.groups, Iterable | None):
             raise TypeError(
-                f"groups must be a sequence of names, got {self.groups!r}; pass ({self.groups!r},)"
+                f"groups must be a sequence of names, got {shown(self.groups)}; pass ({shown(self.groups)},)"
             )
         if self.shrinkage is not None:
             check_real("shrinkage", self.shrinkage, min=0)

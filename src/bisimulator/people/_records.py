@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from typing_extensions import Unpack
 
 from bisimulator.core import Values
-from bisimulator.errors import check_real
+from bisimulator.errors import check_real, shown
 from bisimulator.people._csv import Flags, Table
 from bisimulator.people._estimation_options import OptionKeywords
 from bisimulator.people._estimator import Estimates, PopulationEstimator
@@ -103,9 +103,9 @@ def group_columns(group: str | Sequence[str]) -> tuple[str, ...]:
     """The columns whose combinations are the groups."""
     columns = (group,) if isinstance(group, str) or not isinstance(group, Iterable) else tuple(group)
     if not columns or not all(isinstance(name, str) for name in columns):
-        raise ValueError(f"group must name a column, or several, got {group!r}; such as ['race', 'sex']")
+        raise ValueError(f"group must name a column, or several, got {shown(group)}; such as ['race', 'sex']")
     if len(set(columns)) < len(columns):
-        raise ValueError(f"group names a column twice, got {group!r}; name each once")
+        raise ValueError(f"group names a column twice, got {shown(group)}; name each once")
     return columns
 
 

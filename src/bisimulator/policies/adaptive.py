@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import Act, Decisions, Env, Params, Scenario, State, sum_at
-from bisimulator.errors import check_int
+from bisimulator.errors import check_int, shown
 from bisimulator.policies.fixed import Table, require_applicants
 from bisimulator.policies.policy import DependsOn, Policy
 from bisimulator.simulation.episodes import Carry
@@ -70,7 +70,7 @@ class Adaptive(Policy):
 
 def check_knowledge(knows: str, every: int) -> None:
     if knows not in get_args(Knowledge):
-        raise ValueError(f"knows must be one of {', '.join(get_args(Knowledge))}, got {knows!r}")
+        raise ValueError(f"knows must be one of {', '.join(get_args(Knowledge))}, got {shown(knows)}")
     check_int("every", every, min=1 if knows == "seen" else 0)
 
 

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key
 from numpy.typing import ArrayLike, NDArray
 
 from bisimulator.core import Act, ActionSpace, Discrete, Env
+from bisimulator.errors import check_probabilities, shown
 from bisimulator.policies._captured import captured_values, draws_random_numbers
 from bisimulator.policies.fixed import table
 from bisimulator.policies.policy import Policy
@@ -33,8 +34,7 @@ class Function(Policy):
 
     @property
     def takes_key(self) -> bool:
-        arguments = inspect.signature(self.function).parameters.values()
-        return sum(a.default is a.empty and a.kind is not a.VAR_KEYWORD for a in arguments) == 2
+        return _num_arguments(self.function) == 2
 
     def bind(self, env: Env) -> Act:
         called, space = self._called(env), env.action_space
@@ -104,6 +104,24 @@ class Function(Policy):
         return actions
 
 
+def _num_arguments(function: Callable[..., ArrayLike]) -> int:
+    """How many arguments have no default."""
+    arguments = inspect.signature(function).parameters.values()
+    return sum(a.default is a.empty and a.kind is not a.VAR_KEYWORD for a in arguments)
+
+
+def _check_arguments(function: Callable[..., ArrayLike]) -> None:
+    try:
+        fits = _num_arguments(function) in (1, 2)
+    except (ValueError, TypeError):  # a built-in function, which does not tell
+        fits = False
+    if not fits:
+        raise TypeError(
+            f"a policy must be a function of (observations) or of (key, observations), got {shown(function)}; "
+            "pass lambda observations: observations[:, 0] >= 0.5, for example"
+        )
+
+
 def _dtype(space: ActionSpace) -> type[np.int32] | type[np.float32]:
     return np.int32 if isinstance(space, Discrete) else np.float32
 
@@ -133,10 +151,12 @@ def as_policy(policy: Policy | Callable[..., ArrayLike] | ArrayLike) -> Policy:
     if isinstance(policy, Policy):
         return policy
     if callable(policy):
+        _check_arguments(policy)
         return Function(policy, captured_values(policy))
     if isinstance(policy, np.ndarray | jax.Array | list | tuple):
-        return clock(policy) if np.ndim(policy) == 3 else table(policy)
+        probabilities = check_probabilities("the policy table", policy, ndim=(2, 3))
+        return clock(probabilities) if probabilities.ndim == 3 else table(probabilities)
     raise TypeError(
-        f"got {policy!r} as a policy; pass bisimulator.policies.*, a function of observations, "
+        f"got {shown(policy)} as a policy; pass bisimulator.policies.*, a function of observations, "
         "or an array of acceptance probabilities (groups, scores)"
     )

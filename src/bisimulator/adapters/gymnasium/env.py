@@ -24,7 +24,7 @@ from bisimulator.adapters.gymnasium.rendering import (
     check_can_render,
     check_render_mode,
 )
-from bisimulator.errors import check_int
+from bisimulator.errors import MAX_SEED, check_int
 
 Observation: TypeAlias = NDArray[np.float32]
 
@@ -36,7 +36,7 @@ def observation_space(env: core.Env) -> spaces.Box[np.float32]:
 
 def check_seed(seed: object) -> None:
     if seed is not None:
-        check_int("seed", seed, min=0)
+        check_int("seed", seed, min=0, max=MAX_SEED)
 
 
 def action_space(env: core.Env) -> spaces.Discrete | spaces.Box[np.float32]:
