@@ -190,10 +190,11 @@ class PPO:
         data = (batch.obs, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
         order = jax.vmap(lambda k: jax.random.permutation(k, c.batch))(jax.random.split(k_shuffle, c.epochs))
-        *drawn, advantages_of, extras_of = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
+        drawn = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
         # the method does not change during the epochs, so all minibatches at once
-        advantage = jax.vmap(partial(self.method.advantage, method))(advantages_of, extras_of)
-        minibatches = Minibatch(*drawn, advantages_of, advantage)
+        advantage = jax.vmap(partial(self.method.advantage, method))(*drawn[-2:])
+        obs, action, before, values, streams, _ = drawn
+        minibatches = Minibatch(obs, action, before, values, streams, advantage)
         optimizer = self.optimizer()
 
         def improve(
