@@ -21,6 +21,8 @@ from bisimulator.policies.policy import Policy
 # groups than this by fixed codes. What tells groups apart is then learned by the layers after it.
 _MOST_WEIGHED = 32
 
+_ON_ONE_CORE = 512  # observations in a product that is not split over the cores
+
 
 class MLP(eqx.Module):
     weights: list[Float[Array, "I O"]]
@@ -39,7 +41,7 @@ class MLP(eqx.Module):
         # the batch is the last axis inside: training with it is twice as fast as with the batch in front
         out = self._first(x.reshape(-1, x.shape[-1]))
         for w, b in zip(self.weights[1:], self.biases[1:], strict=True):
-            out = w.T @ jnp.tanh(out) + b[:, None]
+            out = _transposed(w, out.shape[1]) @ jnp.tanh(out) + b[:, None]
         return out.T.reshape(*x.shape[:-1], -1)
 
     def _first(self, x: Float[Array, "B I"]) -> Float[Array, "O B"]:
@@ -54,9 +56,17 @@ class MLP(eqx.Module):
         return _affine(jnp.concatenate([score, other], -1) * scale, w, b) + code.T * scale
 
 
+def _transposed(w: Float[Array, "I O"], batch: int) -> Float[Array, "O I"]:
+    """The transposed weights; for a large batch as an array of their own.
+
+    Otherwise XLA splits the sums of a large product over the cores, and its last bits depend on how many there are.
+    """
+    return w.T if batch <= _ON_ONE_CORE else jax.lax.optimization_barrier(w.T)
+
+
 @jax.custom_vjp
 def _affine(x: Float[Array, "B I"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "O B"]:
-    return w.T @ x.T + b[:, None]
+    return _transposed(w, x.shape[0]) @ x.T + b[:, None]
 
 
 def _affine_forward(x: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:

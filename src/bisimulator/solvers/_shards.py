@@ -1,4 +1,4 @@
-"""A training is split into shards of a few seeds each, which run side by side, one per core."""
+"""A training is split into shards of one seed each, which run side by side, one per core."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from typing import Protocol, TypeAlias, TypeVar
 
 import jax
-import numpy as np
 
 from bisimulator.solvers.solver import TrainingState
 
 Shards: TypeAlias = tuple[TrainingState, ...]
-_SEEDS_PER_SHARD = 5
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -25,9 +23,8 @@ class MapShards(Protocol):
 
 
 def shard_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The seeds of each shard. They do not depend on the machine, so neither do the numbers."""
-    count = max(-(-len(seeds) // _SEEDS_PER_SHARD), min(2, len(seeds)))
-    return [tuple(shard.tolist()) for shard in np.array_split(np.asarray(seeds), count)]
+    """The seeds of each shard: one, so that its numbers depend neither on the other seeds nor on the machine."""
+    return [(seed,) for seed in seeds]
 
 
 @contextmanager

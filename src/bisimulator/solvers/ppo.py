@@ -94,7 +94,7 @@ class Minibatch(eqx.Module):
     log_prob: Float[Array, "B"]
     value: Float[Array, "B K"]
     advantages: Float[Array, "B K"]
-    extras: PyTree  # of the method
+    advantage: Float[Array, "B"]  # what the method makes of them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,10 +200,14 @@ class PPO:
             scale, critic = scale.update(theta.critic, advantages + value)
             theta = Theta(theta.actor, critic)
         log_prob, _ = _log_prob(theta.actor, batch.obs, batch.action)
-        data = Minibatch(batch.obs, batch.action, log_prob, value, advantages, extras)
+        data = (batch.obs, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
         order = jax.vmap(lambda k: jax.random.permutation(k, c.batch))(jax.random.split(k_shuffle, c.epochs))
-        minibatches = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
+        drawn = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
+        # the method does not change during the epochs, so all minibatches at once
+        advantage = jax.vmap(partial(self.method.advantage, method))(*drawn[-2:])
+        obs, action, before, values, streams, _ = drawn
+        minibatches = Minibatch(obs, action, before, values, streams, advantage)
         optimizer = self.optimizer()
 
         def improve(
@@ -229,8 +233,7 @@ class PPO:
         log_prob, entropy = _log_prob(theta.actor, batch.obs, batch.action)
         log_ratio = log_prob - batch.log_prob
         ratio = jnp.exp(log_ratio)
-        advantage = self.method.advantage(method, batch.advantages, batch.extras)
-        policy_loss = -self.method.objective(method, ratio, advantage, c.clip).mean()
+        policy_loss = -self.method.objective(method, ratio, batch.advantage, c.clip).mean()
         value, before, target = theta.critic(batch.obs), batch.value, batch.advantages + batch.value
         if scale is not None:
             before, target = scale.outputs(before), scale.outputs(target)
@@ -281,5 +284,6 @@ def _log_prob(
     if isinstance(actor, Gaussian):
         return actor.log_prob(obs, action), actor.entropy()
     logits = jax.nn.log_softmax(actor(obs))
-    chosen = jnp.take_along_axis(logits, action[..., None], -1)[..., 0]
+    # a sum over actions, because the gradient of a lookup is a slow scatter
+    chosen = (logits * jax.nn.one_hot(action, logits.shape[-1])).sum(-1)
     return chosen, -(jnp.exp(logits) * logits).sum(-1).mean()
