@@ -31,6 +31,8 @@ _OF_GROUPS = (
     "reward_per_step",
     "sick_days",
     "incidents_missed",
+    "accuracy_mean",
+    "eligible_burden_gap",
     "benefit_rate_mean",
     "benefit_rate_gap",
     "benefit_rate_bias",

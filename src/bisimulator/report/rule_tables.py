@@ -21,7 +21,16 @@ PER_GROUP = (
     "return",
     "social_burden",
 )
-PER_GROUP_AT_ONCE = ("benefit_rate", "return", "sick_days", "incidents_seen", "incidents_missed")
+PER_GROUP_AT_ONCE = (
+    "benefit_rate",
+    "return",
+    "sick_days",
+    "incidents_seen",
+    "incidents_missed",
+    "accuracy",
+    "eligible_burden",
+    "social_burden",
+)
 
 
 def per_group_table(summaries: Mapping[str, Summary], groups: Sequence[str]) -> Table:
