@@ -27,6 +27,11 @@ TALLIES = {
     "sick": [1, 2, 3, 4, 5],
     "seen": [4, 3, 6, 1, 3],
     "missed": [1, 1, 0, 2, 1],
+    "applied": [9, 7, 8, 6, 5],
+    "correct": [7, 5, 7, 4, 4],
+    "needed": [5, 4, 6, 3, 4],
+    "burden": [3, 2, 4, 1, 2],
+    "burdened": [2, 2, 3, 1, 2],
 }
 PEOPLE = [[1, 2, 3], [4, 1, 0], [2, 2, 2], [0, 0, 5], [3, 0, 1]]
 
@@ -107,6 +112,7 @@ def random_outcome(seed, groups, metric):
     tallies = None
     if not of_applicants(metric):
         tallies = {name: rng.integers(0, 40, groups) for name in TALLIES} | {"steps": np.full(groups, 9)}
+        tallies["correct"] = rng.integers(0, tallies["applied"] + 1)
     return outcome(rng.integers(0, 9, (groups, 7)), tallies=tallies, **counts)
 
 
