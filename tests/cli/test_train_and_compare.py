@@ -10,6 +10,7 @@ import pytest
 from bisimulator import registry
 from bisimulator.api import _running
 from bisimulator.cli import app as cli
+from bisimulator.goals import GoalConfig
 from bisimulator.jobs import executors
 from bisimulator.solvers import trainer
 from tests.small import FEW, JOB, METHOD, METHOD_OPTIONS, SET, SETTINGS, SOLVER_OPTIONS, on_command_line
@@ -249,7 +250,9 @@ def test_certify_without_a_job_lists_the_finished_trainings(trained, tmp_path, c
     assert "bisimulator train lending ppo" in capsys.readouterr().out
 
 
-def test_solver_options_that_are_typed_win_over_the_defaults_of_a_view(monkeypatch):
+@pytest.fixture
+def planned(monkeypatch):
+    """The jobs that a command is about to run, instead of running them."""
     specs = []
 
     def stop(jobs, *args, **options):
@@ -257,6 +260,21 @@ def test_solver_options_that_are_typed_win_over_the_defaults_of_a_view(monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_running, "run_jobs", stop)
+    return specs
+
+
+def test_solver_options_that_are_typed_win_over_the_defaults_of_a_view(planned):
     for options in ([], ["--solver.gamma", "0.99"]):
         assert cli.main(["train", "lending", "ppo", "--view", "life", *options]) == 130
-    assert [spec.solver.gamma for spec in specs] == [1.0, 0.99]
+    assert [spec.solver.gamma for spec in planned] == [1.0, 0.99]
+
+
+def test_a_goal_with_its_control_and_levels_of_a_goal_become_jobs(planned):
+    goal = ["--goal", "min-recall=0.9", "--control.eta", "0.2"]
+    assert cli.main(["train", "lending", "ppo", *goal]) == 130
+    assert (
+        cli.main(["train", "lending", "ppo", "--sweep-goal", "min-recall=0.8:1:0.1", "--group-blind"]) == 130
+    )
+    assert [spec.goal for spec in planned] == [f"min-recall={level}" for level in (0.9, 0.8, 0.9, 1)]
+    assert [spec.control.eta for spec in planned[:2]] == [0.2, GoalConfig().eta]
+    assert [spec.solver.group_blind for spec in planned] == [False, True, True, True]

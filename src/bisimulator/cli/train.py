@@ -23,6 +23,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
     Solver options that are not among them have other defaults with a goal or a view (`jobs.spec.default_solver`).
     """
     from bisimulator import registry
+    from bisimulator.goals import GoalConfig
     from bisimulator.jobs.spec import default_config
     from bisimulator.methods.hooks import LearnedMethod
     from bisimulator.policies import NoConfig
@@ -40,6 +41,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
         solver: Any = solver_type(),  # noqa: B008
         settings: Settings = (),
         sweep_goal: str | None = None,
+        control: Any = GoalConfig(),  # noqa: B008
         jobs: Annotated[JobOptions, tyro.conf.OmitArgPrefixes] = JobOptions(),  # noqa: B008
     ) -> None:
         """Train a method on a scenario with all seeds at once, then evaluate it (PPO: about 30 s on 2 cores).
@@ -52,6 +54,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
           settings: parameters of the scenario, such as population=500.
           sweep_goal: train towards several levels of a goal, such as min-recall=0.7:1:0.05, and draw what was reached
             beside the provable optimum.
+          control: how the multipliers of a goal are controlled.
           jobs: how the job runs and where it is stored.
         """
         from bisimulator.api import TrainingResult
@@ -67,6 +70,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
             "solver": None if solver_type is NoConfig else typed_options(solver, typed),
             "config": method,
             "settings": parse_settings(settings),
+            "control": None if control == GoalConfig() else control,
             **jobs.spec_fields,
         }
         if sweep_goal is not None:
@@ -83,7 +87,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
                     console.print(str(outcome), soft_wrap=True, markup=False)
             console.print(f"Stored in {jobs.out / spec.name}", soft_wrap=True, markup=False)
 
-    train.__annotations__ |= {"method": type(config), "solver": solver_type}
+    train.__annotations__ |= {"method": type(config), "solver": solver_type, "control": GoalConfig}
     return train
 
 
@@ -96,13 +100,13 @@ def _sweep_goal(
     from bisimulator.api.sweeping import goal_specs
     from bisimulator.report.figures._canvas import encode
 
-    if fields.pop("goal") is not None:
+    if fields.pop("goal", None) is not None:
         raise ValueError("--goal and --sweep-goal exclude each other; leave one of them out")
     specs = goal_specs(scenario, name, levels, **fields)
     finished = jobs.run(specs, console)
     if finished.results:
         learned = LearnedFrontier.of([TrainingResult.load(jobs.out / r.spec.name) for r in finished.results])
-        figure, blind = learned.plot(), "-group-blind" if fields["group_blind"] else ""
+        figure, blind = learned.plot(), "-group-blind" if jobs.group_blind else ""
         written = [jobs.out / f"{scenario}-{name}-{learned.goal}{blind}.{kind}" for kind in ("svg", "png")]
         for path in written:
             files.write_bytes(path, encode(figure, path.suffix[1:]))
