@@ -14,7 +14,7 @@ from bisimulator.methods.hooks import Method, Plain, Transitions, standardise
 from bisimulator.solvers import evaluator as evaluating
 from bisimulator.solvers import trainer
 from bisimulator.solvers.ppo import PPO, PPOConfig
-from tests import probes
+from tests import pendulum, probes
 
 GAMMA = 0.9
 CONFIG = PPOConfig(
@@ -276,3 +276,57 @@ def test_cart_pole_is_learned_as_well_as_stable_baselines_does():
     ours = np.asarray(outcome.count("reward")).sum(-1).mean(1)
     assert ours.mean() >= np.mean(theirs) - 25  # 5% of the highest return there is, 500
     assert ours.max() == 500
+
+
+def test_pendulum_is_that_of_gymnasium():
+    gym = gymnasium.make("Pendulum-v1").unwrapped
+    gym.reset(seed=0)
+    env = pendulum.pendulum()
+    state = pendulum.State(jnp.asarray(gym.state, jnp.float32), jnp.int32(0))
+    move = jax.jit(env.scenario.step)
+    for torque in np.random.default_rng(0).uniform(-3, 3, (50, 1)).astype(np.float32):
+        obs, reward, *_ = gym.step(torque)
+        state, out = move(jax.random.key(0), state, jnp.asarray(torque), env.params)
+        np.testing.assert_allclose(np.asarray(out.obs)[[0, 2, 3]], obs, atol=1e-3)
+        np.testing.assert_allclose(float(out.reward), reward, atol=1e-2)
+
+
+@pytest.mark.long
+def test_pendulum_is_learned_as_well_as_stable_baselines_does():
+    """The settings of rl-baselines3-zoo for both, without its state-dependent exploration: 100,000 steps."""
+    from stable_baselines3 import PPO as Theirs
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    steps, theirs = 100_000, []
+    for seed in range(3):
+        model = Theirs(
+            "MlpPolicy",
+            make_vec_env("Pendulum-v1", n_envs=4, seed=seed),
+            n_steps=1024,
+            learning_rate=1e-3,
+            gamma=0.9,
+            seed=seed,
+            device="cpu",
+        ).learn(steps)
+        theirs.append(
+            evaluate_policy(model, make_vec_env("Pendulum-v1", seed=100 + seed), n_eval_episodes=20)[0]
+        )
+    config = PPOConfig(
+        num_envs=4,
+        rollout=1024,
+        minibatch=64,
+        epochs=10,
+        learning_rate=1e-3,
+        gamma=0.9,
+        entropy=0.0,
+        hidden=(64, 64),
+        input_scale=1.0,
+        anneal=False,
+        normalize_values=True,
+    )
+    env, seeds = pendulum.pendulum(), tuple(range(5))
+    solver = PPO(config, Plain(), steps // config.batch)
+    outcome = evaluating.evaluate_training(env, solver, trainer.train(env, solver, seeds), seeds, episodes=20)
+    ours = np.asarray(outcome.count("reward")).sum(-1).mean(1)
+    assert ours.mean() >= np.mean(theirs) - 50  # a random policy returns about -1200, the best about -150
