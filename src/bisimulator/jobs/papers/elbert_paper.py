@@ -19,9 +19,9 @@ LENDING: dict[str, Any] = {
 }
 FASTER = LENDING | {"solver": {"learning_rate": 3e-4, "minibatch": 256}}
 INFECTIOUS: dict[str, Any] = {
-    "steps": 400_000,
+    "steps": 800_000,
     "episodes": 200,
-    "curve_every": 20_000,
+    "curve_every": 40_000,
     "curve_episodes": 50,
     "greedy": False,
     "solver": {
