@@ -30,6 +30,7 @@ INFECTIOUS: dict[str, Any] = {
         "minibatch": 256,
         "epochs": 4,
         "learning_rate": 1e-3,
+        "gamma": 0.95,  # an episode has 20 steps; with 0.99 most of a value is what comes after its end
         "entropy": 0.001,
         "hidden": (128, 64),
         "input_scale": 1.0,
