@@ -19,9 +19,9 @@ LENDING: dict[str, Any] = {
 }
 FASTER = LENDING | {"solver": {"learning_rate": 3e-4, "minibatch": 256}}
 INFECTIOUS: dict[str, Any] = {
-    "steps": 400_000,
+    "steps": 800_000,
     "episodes": 200,
-    "curve_every": 20_000,
+    "curve_every": 40_000,
     "curve_episodes": 50,
     "greedy": False,
     "solver": {
@@ -30,6 +30,7 @@ INFECTIOUS: dict[str, Any] = {
         "minibatch": 256,
         "epochs": 4,
         "learning_rate": 1e-3,
+        "gamma": 0.95,  # an episode has 20 steps; with 0.99 most of a value is what comes after its end
         "entropy": 0.001,
         "hidden": (128, 64),
         "input_scale": 1.0,
