@@ -48,7 +48,7 @@ def test_wide_observations_of_few_groups_are_a_plain_perceptron():
 def test_many_groups_are_the_perceptron_whose_weights_of_the_one_hot_are_the_codes():
     network = make_mlp(jax.random.key(2), MANY + 3, (96, 8), 2, 1.0, input_scale=3.0, groups=MANY)
     first, *rest = network.weights
-    whole = jnp.concatenate([first[:1], nets._codes(MANY, 96), first[1:]])
+    whole = jnp.concatenate([first[:1], nets.group_codes(MANY, 96), first[1:]])
     plain = nets.MLP([whole, *rest], network.biases, 3.0)
     x = jnp.asarray(observations(MANY))
     np.testing.assert_allclose(network(x), plain(x), rtol=1e-4, atol=1e-5)
@@ -56,8 +56,8 @@ def test_many_groups_are_the_perceptron_whose_weights_of_the_one_hot_are_the_cod
 
 @pytest.mark.parametrize(("groups", "width"), [(40, 64), (64, 40)])
 def test_codes_are_orthogonal_and_the_same_every_time(groups, width):
-    codes = nets._codes(groups, width)
-    np.testing.assert_array_equal(codes, nets._codes.__wrapped__(groups, width))  # not from the cache
+    codes = nets.group_codes(groups, width)
+    np.testing.assert_array_equal(codes, nets.group_codes.__wrapped__(groups, width))  # not from the cache
     product = codes @ codes.T if groups < width else codes.T @ codes
     np.testing.assert_allclose(product, 2 * np.eye(40), atol=1e-5)
 
