@@ -51,7 +51,7 @@ def test_how_it_differs_from_the_audited_policy(env):
     audited = np.array([[0, 0, 1, 1.0], [0, 1, 1, 1]])
     ours = np.array([[0, 0.3, 1, 0.5], [1, 1, 1, 0]])
     assert difference_in_words(ours, audited, env) == (
-        "of group <b>up</b> it accepts 30% instead of 0% of those from 450 to below 600, accepts 50% instead of 100% "
+        "of group <b>up</b> it also accepts 30% of those from 450 to below 600, accepts 50% instead of 100% "
         "of those from 700 on; of group down it also accepts those below 450, no longer accepts those from 700 on"
     )
     assert difference_in_words(audited, audited, env) == ""

@@ -1,7 +1,8 @@
 """What drives an audit, and whether anybody chose it."""
 
 import bisimulator
-from bisimulator.auditing.drivers import drivers, move_in_words
+from bisimulator.auditing.drivers import drivers
+from bisimulator.report.text import move_in_words
 
 
 def test_defaults_are_said_to_be_defaults():

@@ -135,3 +135,34 @@ def test_wrong_input_is_explained_with_exit_code_2(arguments, parts, people, tmp
     for part in parts:
         assert part in captured.err
     assert list(tmp_path.iterdir()) == []  # nothing is left behind
+
+
+def test_a_model_file_of_further_columns(tmp_path, capsys):
+    """From a file with semicolons and umlauts to a page, with a skops model of two columns."""
+    skops, linear = pytest.importorskip("skops.io"), pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(100)
+    points, income = rng.integers(300, 851, 200), rng.normal(40, 12, 200).round(1)
+    paid = (rng.random(200) < points / 900).astype(int)
+    model = linear.LogisticRegression().fit(np.column_stack([points, income]), points + 5 * income > 800)
+    skops.dump(model, tmp_path / "model.skops")
+    rows = [f"{'Süd' if i % 3 else 'Łódź'};{points[i]};{income[i]};{paid[i]}" for i in range(200)]
+    path, out = tmp_path / "Leute.csv", tmp_path / "audit"
+    path.write_text("\n".join(["Gruppe;Punkte;Löhne;gezahlt", *rows]), encoding="utf-8")
+    columns = [
+        "--group",
+        "Gruppe",
+        "--score",
+        "Punkte",
+        "--repaid",
+        "gezahlt",
+        "--features",
+        "Löhne",
+        "--bins",
+        "2",
+    ]
+    command = ["audit", str(tmp_path / "model.skops"), "--population", str(path), *columns, "--accepts", "1"]
+    assert cli.main([*command, *QUICK, "--out", str(out)]) == 0
+    assert "The model model.skops, given score, Löhne, accepts whom it predicts" in capsys.readouterr().out
+    assert "each of the 200 people of the data at each of the 2 bins" in (out / "index.html").read_text(
+        "utf-8"
+    )

@@ -54,10 +54,13 @@ def _changes(new: Float[Values, "C"], old: Float[Values, "C"], edges: Sequence[f
             continue
         place = _place(start, stop, edges)
         who = "everybody" if place == "everywhere" else f"those {place}"
+        some = "all" if who == "everybody" else who
         if {a, b} <= {0.0, 1.0}:
             yield f"{'also accepts' if a > b else 'no longer accepts'} {who}"
+        elif b == 0:
+            yield f"also accepts {_percent(a)} of {some}"
         else:
-            yield f"accepts {_percent(a)} instead of {_percent(b)} of {'all' if who == 'everybody' else who}"
+            yield f"accepts {_percent(a)} instead of {_percent(b)} of {some}"
 
 
 def alternative_in_words(alternative: Alternative) -> str:

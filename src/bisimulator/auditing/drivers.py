@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from bisimulator.core import Env, PersonChain
 from bisimulator.exact.chain import person_chain
+from bisimulator.report.text import move_in_words
 
 
 class Driver(NamedTuple):
@@ -52,18 +51,6 @@ def _driver(env: Env, name: str, value: str, settings: tuple[str, ...]) -> Drive
     defaults = f"{', '.join(left)}: default{'s' if len(left) > 1 else ''} of {env.name}"
     source = f"{', '.join(chosen)} set for this audit; {defaults}" if chosen else f"nobody set it: {defaults}"
     return Driver(name, value, source, not chosen)
-
-
-def move_in_words(env: Env, bins: int) -> str:
-    """`25 points (1 bin)`; in bins alone if these differ in width, and in points if scores are not bins."""
-    edges = np.array(env.params.score_edges)
-    count = f"{bins} {'bin' if bins == 1 else 'bins'}"
-    if not edges.size:
-        return f"{bins} {'point' if bins == 1 else 'points'}"
-    widths = np.diff(edges)
-    if np.ptp(widths) > 1e-6 * widths.max():
-        return f"{count} (of {widths.min():g} to {widths.max():g} points each)"
-    return f"{bins * widths.mean():.4g} points ({count})"
 
 
 def _cost_in_words(chain: PersonChain) -> str:

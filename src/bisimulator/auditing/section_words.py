@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bisimulator.auditing.analysis import AuditResult
-from bisimulator.auditing.drivers import move_in_words
 from bisimulator.core import Env, PersonChain
 from bisimulator.evaluation.certify import Estimate
 from bisimulator.exact.certificate import CertificateEntry
 from bisimulator.report.certificates import score_names
+from bisimulator.report.text import move_in_words
 
 
 def certificate_sentences(result: AuditResult) -> list[str]:

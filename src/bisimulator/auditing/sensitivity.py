@@ -15,6 +15,7 @@ from bisimulator.auditing.words import FOUR_FIFTHS
 from bisimulator.core import Env, Values, make
 from bisimulator.exact.chain import Expectation, expect, person_chain
 from bisimulator.exact.kinds import Kinds, expect_kinds
+from bisimulator.people._bins import equally_wide
 
 _FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the cost of a default
 _VISITS = (0.5, 1.0, 2.0)  # of the applications per person
@@ -96,7 +97,14 @@ def sweep_assumptions(audited: AuditedPolicy, accept: Accept) -> tuple[Sweep, ..
         ):
             steps = sorted({0, now // 2, now, now + 1, 2 * now})
             sweeps.append(
-                _sweep(audited, accept, name, "bins", now, {float(s): {setting: int(s)} for s in steps})
+                _sweep(
+                    audited,
+                    accept,
+                    name,
+                    _unit_of_moves(env),
+                    now,
+                    {float(s): {setting: int(s)} for s in steps},
+                )
             )
     gain, cost = chain.reward_repaid, -chain.reward_default
     if gain > 0 and cost > 0:
@@ -110,6 +118,13 @@ def sweep_assumptions(audited: AuditedPolicy, accept: Accept) -> tuple[Sweep, ..
     often = chain.horizon / chain.population
     sweeps.append(_sweep(audited, accept, "How often people apply", "times each", often, visits))
     return tuple(sweeps)
+
+
+def _unit_of_moves(env: Env) -> str:
+    edges = np.array(env.params.score_edges)
+    if not edges.size:
+        return "points"
+    return f"bins of {np.diff(edges).mean():.4g} points" if equally_wide(edges) else "bins"
 
 
 def _sweep(

@@ -75,7 +75,7 @@ def split_bins(env: Env, points: Sequence[float], count_people: CountPeople | No
         initial = counts / counts.sum(1, keepdims=True)
         where = "the people in each part are counted in the data"
     params = model.split_scores(env.params, initial, fine)
-    inside = ", ".join(f"{point:g}" for point in points if fractions_of([point], edges))
+    inside = ", ".join(f"{point:g}" for point in dict.fromkeys(points) if fractions_of([point], edges))
     parts = len(fractions) + 1
     note = (
         f"Decisions change within a bin of scores (at {inside}). Each bin is split in {parts} parts there: "

@@ -1,8 +1,8 @@
 """How good and how fair a policy is: exactly where that is possible, else simulated with intervals."""
 
+from bisimulator.evaluation._decision_table import decision_table
 from bisimulator.evaluation._evaluate import Evaluation, evaluate, headlines, metric_columns, run_episodes
 from bisimulator.evaluation._exact_evaluation import exact_evaluation
-from bisimulator.evaluation.decision_table import decision_table
 from bisimulator.evaluation.intervals import mean_and_interval, seed_means
 
 __all__ = [

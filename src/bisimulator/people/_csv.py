@@ -257,13 +257,13 @@ def complete_rows(
             rows = np.flatnonzero(missing)
             raise ValueError(
                 f"{table.origin}: column {name!r} is empty on {table.at(rows)}; fill it in, remove the "
-                f"row{'s' if len(rows) > 1 else ''}, or pass missing='drop'"
+                f"row{'s' if len(rows) > 1 else ''}, or pass missing='drop' (--missing drop)"
             )
         incomplete |= missing
     if incomplete.any():
         add_note(
             f"{incomplete.sum()} of {len(table)} rows were dropped because a value is missing; "
-            "if that happens more often in one group, the figures below are biased."
+            "if that happens more often in one group, its figures are biased."
         )
         table = _check_not_empty(table.select(~incomplete))
     return table

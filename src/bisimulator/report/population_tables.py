@@ -11,20 +11,21 @@ from rich.table import Table
 
 from bisimulator.exact.chain import person_chain
 from bisimulator.people.population import Population
-from bisimulator.report.text import plain_table
+from bisimulator.report.text import move_in_words, plain_table
 
 
 def print_population(population: Population, settings: Mapping[str, object], console: Console) -> None:
     """Print a population and the moves of its scores; `settings` are further parameters of lending."""
-    chain = person_chain(population.make(**settings))
+    env = population.make(**settings)
+    chain = person_chain(env)
     console.print(group_table(population), "")
     console.print(bin_table(population), "")
     for note in population.notes:
         console.print(f"Note: {note}", soft_wrap=True, markup=False)
     moves = "A repaid loan and a default move the score by a table"
     if chain.shifts is not None:
-        up, down = chain.shifts
-        moves = f"A repaid loan raises the score by {up} bin(s), a default lowers it by {down}"
+        up, down = (move_in_words(env, move) for move in chain.shifts)
+        moves = f"A repaid loan raises the score by {up}, a default lowers it by {down}"
     console.print(
         f"{moves}; they are worth {chain.reward_repaid:g} and {chain.reward_default:g}.", soft_wrap=True
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isnan, nan
 
+import numpy as np
 from rich.table import Table
 
+from bisimulator.core import Env
 from bisimulator.evaluation import headlines
 from bisimulator.metrics import column
 
@@ -46,3 +48,15 @@ def clock(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def move_in_words(env: Env, bins: int) -> str:
+    """`25 points (1 bin)`; in bins alone if these differ in width, and in points if scores are not bins."""
+    edges = np.array(env.params.score_edges)
+    count = f"{bins} {'bin' if bins == 1 else 'bins'}"
+    if not edges.size:
+        return f"{bins} {'point' if bins == 1 else 'points'}"
+    widths = np.diff(edges)
+    if np.ptp(widths) > 1e-6 * widths.max():
+        return f"{count} (of {widths.min():g} to {widths.max():g} points each)"
+    return f"{bins * widths.mean():.4g} points ({count})"
