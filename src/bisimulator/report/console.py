@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -27,6 +29,13 @@ class SafeConsole(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)
+
+
+@contextmanager
+def shown_share(console: Console, what: str) -> Iterator[Callable[[float], None]]:
+    """A function that shows on a terminal how much of some work is done, and nothing where there is none."""
+    with console.status(f"{what}: 0%") as status:
+        yield lambda share: status.update(f"{what}: {share:.0%}")
 
 
 def make_console(*, stderr: bool = False) -> Console:
