@@ -113,7 +113,7 @@ def make_params(
     Example:
         >>> make_params(epsilon=0.8, omega=(1.0, 0.5))
     """
-    count = _count_groups(groups, score_mean, budget_mean, group_probs)
+    count = _count_groups(groups, score_mean=score_mean, budget_mean=budget_mean, group_probs=group_probs)
     probs = check_distribution(
         "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
     )
@@ -144,10 +144,10 @@ def make_params(
     )
 
 
-def _count_groups(groups: int | None, *per_group: ArrayLike | None) -> int:
+def _count_groups(groups: int | None, **per_group: ArrayLike | None) -> int:
     if groups is not None:
         return check_int("groups", groups, min=1, max=MAX_GROUPS)
-    sizes = [np.size(value) for value in per_group if value is not None]
+    sizes = [check_array(name, x, ndim=(0, 1)).size for name, x in per_group.items() if x is not None]
     if sizes and sizes[0] == 0:
         raise ValueError("got no group; pass at least one entry, such as score_mean=(8, 5)")
     return sizes[0] if sizes else 2
