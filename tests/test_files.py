@@ -179,6 +179,11 @@ def test_cells_that_a_spreadsheet_would_compute_are_quoted():
     assert row[1] == "'=1+1,'+x,'-x,'@SUM(A1),'\tx,-1.5,+3,-inf,a=b,-2.5,,'-"
 
 
+def test_cells_have_nothing_that_a_terminal_would_obey():
+    text = files.csv_text(["\x1b[31mred"], [["\x1b]0;title\x07a"], ["\x1b[2J=1+1"]])
+    assert text == "red\na\n'=1+1\n"
+
+
 def test_an_incomplete_header_of_an_array_is_damage(tmp_path):
     path = tmp_path / "x.npz"
     for header in (

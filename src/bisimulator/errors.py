@@ -10,6 +10,8 @@ from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type
 import numpy as np
 from numpy.typing import NDArray
 
+from bisimulator._text import printable
+
 _SUM_TOLERANCE = 1e-6
 _LARGEST = 1e28  # so that a sum over the longest episode is finite in single precision
 _MAX_SEEDS, MAX_SEED = 10_000, 2**32 - 1
@@ -67,9 +69,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"{hint} Known: {', '.join(known)}."
 
 
-def _one_line(name: str) -> str:
+def _one_line(name: object) -> str:
     """A name that may come from a file, without line breaks and control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
+    return " ".join(printable(name).split())
 
 
 def check_known(what: str, name: str, known: Iterable[str]) -> None:
@@ -128,7 +130,7 @@ def check_array(
 def shown(value: object) -> str:
     """A value in a message, on one line: its beginning if it is long."""
     try:
-        text = " ".join(repr(value).split())
+        text = _one_line(repr(value))
     except (ValueError, RecursionError):  # a number with thousands of digits, a list within itself
         text = f"a value of type {type(value).__name__} that is too long to print"
     return text if len(text) <= 200 else f"{text[:200]}..."

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from bisimulator._text import printable
 from bisimulator.errors import DiskFull
 
 TEMPORARY = ".unfinished-"  # how the names of unfinished files begin
@@ -80,13 +81,16 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> object:
-    """Text that a spreadsheet would take for a formula is quoted; numbers stay numbers."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+    """Text without what a terminal would obey; what a spreadsheet would take for a formula is quoted."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    if text.startswith(("=", "+", "-", "@", "\t")):
         try:
-            float(value)
+            float(text)  # numbers stay numbers
         except ValueError:
-            return f"'{value}"
-    return value
+            return f"'{text}"
+    return text
 
 
 def write_arrays(path: Path, arrays: dict[str, Any]) -> None:

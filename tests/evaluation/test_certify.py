@@ -160,3 +160,8 @@ def test_estimates_print_in_one_line_and_escape_names(monkeypatch):
 def test_estimates_without_group_names_number_them():
     result = Estimate("college", "Because.", np.array([2.0, 1.0]), (0, 1), 1.0, (0.5, 1.5), 10, 5)
     assert "return per person of group 2" in result._repr_html_()
+
+
+def test_more_than_a_thousand_groups_are_refused():
+    with pytest.raises(ValueError, match="at most 1,000 groups, got 1,001; merge groups"):
+        certify(bisimulator.make("lending", groups=1001), policies.accept_all())

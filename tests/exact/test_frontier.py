@@ -368,7 +368,24 @@ def test_best_at_other_levels(lending):
         gap.best_at(-1)
 
 
-def test_a_frontier_that_would_not_fit_into_memory_is_refused():
-    env = bisimulator.make("lending", groups=100, population=20, horizon=5)
-    with pytest.raises(ValueError, match="100 groups with 7 scores, which is 29700; merge groups"):
-        frontier(env, "credit-gap", [1.0])
+@pytest.mark.parametrize(
+    ("groups", "criterion", "message"),
+    [
+        (100, "credit-gap", "100 groups with 7 scores, which is 29,700; merge groups"),
+        (101, "recall-gap", "at most 700 groups times scores, got 101 groups with 7 scores; merge groups"),
+        (1001, "min-recall", "at most 1,000 groups, got 1,001; merge groups"),
+    ],
+)
+def test_too_many_groups_are_refused_before_anything_is_computed(groups, criterion, message):
+    env = bisimulator.make("lending", groups=groups, population=20, horizon=5)
+    with pytest.raises(ValueError, match=message):
+        frontier(env, criterion)
+
+
+@pytest.mark.parametrize("groups", [2, pytest.param(100, marks=pytest.mark.long)])
+def test_progress_is_reported_after_every_level(groups):
+    env, shares = bisimulator.make("lending", groups=groups, population=20, horizon=20), []
+    best = frontier(env, levels=[0.5, 1.0], on_progress=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+    assert (best.recalls[1] >= 1 - 1e-6).all()
+    assert best.value[1] <= best.value[0] <= best.upper_bound[0]

@@ -79,3 +79,9 @@ def test_where_nobody_applies_nobody_can_be_accepted():
     found = references([job])["infectious"]
     assert (found.accept_all, found.frontiers) == ({}, {})
     assert found.left_out["benefit_rate_gap"].startswith("a step decides on all groups at once")
+
+
+def test_too_many_groups_have_no_frontier_and_the_report_says_so():
+    env = bisimulator.make("lending", groups=50, **SMALL)
+    assert "which is 7,350" in module._why_no_frontier(env, "credit_gap")
+    assert module._why_no_frontier(env, "recall_gap") == ""

@@ -6,10 +6,11 @@ import pytest
 from rich.table import Table
 
 import bisimulator
+from bisimulator._text import printable
 from bisimulator.evaluation.certify import certify
 from bisimulator.exact.frontier import frontier
 from bisimulator.report.certificates import print_certificate
-from bisimulator.report.console import SafeConsole, printable
+from bisimulator.report.console import SafeConsole
 from bisimulator.report.frontiers import print_frontier
 from bisimulator.report.text import plain_table
 

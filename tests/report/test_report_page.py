@@ -14,7 +14,7 @@ import pytest
 from bisimulator import registry
 from bisimulator.policies.rules import methods_for
 from bisimulator.report._charts import plain
-from bisimulator.report.report_page import render_report, script_json
+from bisimulator.report.report_page import page_template, render_report, script_json
 from tests.report.synthetic_results import (
     HOSTILE,
     REFERENCE,
@@ -215,3 +215,9 @@ def test_a_full_report_stays_small():
     usable = methods_for(registry.lookup("environment", "lending"))
     methods = [name for name in usable if name not in ("reject-all", "threshold")][:11]
     assert len(render_report([synthetic_result(method=method, points=40) for method in methods])) < 750_000
+
+
+def test_values_of_a_page_are_data():
+    name = "\x1b[31m<script>US$ $x_{[/b]\x1b]0;unfinished"
+    page = page_template("report.html.j2")
+    assert page.environment.from_string("{{ x }}|after").render(x=name) == "&lt;script&gt;US$ $x_{[/b]|after"

@@ -9,7 +9,7 @@ import pytest
 import bisimulator
 from bisimulator import policies
 from bisimulator.cli import app as cli
-from bisimulator.simulation import batches
+from bisimulator.simulation import batches, check_memory, evaluation_keys
 
 ENV = bisimulator.make("lending", population=10, horizon=20)
 
@@ -44,5 +44,16 @@ def test_what_no_machine_can_hold_is_refused_in_a_sentence(capsys):
     arguments = ["simulate", "lending", "accept-all", "--set", "population=2147483646", "horizon=2147483646"]
     assert cli.main(arguments) == 1
     error = capsys.readouterr().err
-    assert error.startswith("bisimulator: an episode of 2,147,483,646 people")
+    assert error.startswith("bisimulator: an episode takes about")
     assert error.rstrip().endswith("use a smaller population or horizon")
+
+
+def test_more_episodes_than_any_memory_holds_are_refused():
+    with pytest.raises(ValueError, match="at most 10,000,000, got 11 x 1,000,000; use fewer"):
+        evaluation_keys(range(11), 1_000_000)
+
+
+def test_episodes_of_a_training_that_do_not_fit_are_refused():
+    env = bisimulator.make("lending", population=2**31 - 2)
+    with pytest.raises(MemoryError, match="50 episodes take about"):
+        check_memory(env, 50)

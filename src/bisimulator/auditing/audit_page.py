@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import resources
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from bisimulator.auditing.sensitivity import findings_in_words, looked_at
 from bisimulator.auditing.words import plus_minus
 from bisimulator.evaluation.certify import Estimate
 from bisimulator.exact.certificate import HORIZONS, SIGNALS
-from bisimulator.report.report_page import made_with
+from bisimulator.report.report_page import made_with, page_template
 from bisimulator.report.text import number
 
 # column of each group -> its title on the page and, shorter, on the terminal
@@ -36,16 +35,9 @@ _SHARES = {"share", "approval_rate", "recall", "precision"}
 
 def render_audit(result: AuditResult) -> str:
     """The page, as HTML."""
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    template = (
-        resources.files("bisimulator.report")
-        .joinpath("templates", "audit.html.j2")
-        .read_text(encoding="utf-8")
-    )
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    return environment.from_string(template).render(
+    return page_template("audit.html.j2").render(
         name=result.audited.name,
         description=result.audited.description,
         people=result.people,

@@ -13,6 +13,7 @@ import tyro
 
 from bisimulator import __version__
 from bisimulator._signals import noticing_stops
+from bisimulator._text import printable
 from bisimulator.cli._repeated import join_repeated
 from bisimulator.cli._sweep import split_sweep
 from bisimulator.cli.audit import audit
@@ -27,7 +28,6 @@ from bisimulator.cli.runs import runs
 from bisimulator.cli.simulate import simulate
 from bisimulator.cli.train import make_train
 from bisimulator.errors import TOO_LARGE, Interrupted, JobsFailed, check_known, explain
-from bisimulator.report.console import printable
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": list_names,

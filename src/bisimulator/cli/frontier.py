@@ -23,7 +23,8 @@ def frontier(
 ) -> None:
     """The best return that any policy can have at each level of fairness, and how far each method is from it.
 
-    A few seconds; up to a minute with ten groups or with --group-blind.
+    A few seconds; up to a minute with ten groups or with --group-blind. Criteria of one group at a time (min-...) take
+    up to 1,000 groups, gaps up to 100 groups with 7 scores, credit-gap up to 41.
 
     Args:
       scenario: a lending environment of `bisimulator list`.
@@ -39,6 +40,7 @@ def frontier(
     from bisimulator import files
     from bisimulator.core import make
     from bisimulator.exact.frontier import frontier as best_frontier
+    from bisimulator.report.console import shown_share
     from bisimulator.report.figures._canvas import encode, figure_format
     from bisimulator.report.frontier_points import comparable_runs, job_points, published_points, same_people
     from bisimulator.report.frontiers import draw_frontier, frontier_rows, print_frontier
@@ -54,7 +56,8 @@ def frontier(
         points = [*job_points(jobs), *points]
         if left_out:
             console.print(left_out, soft_wrap=True, markup=False)
-    best = best_frontier(env, criterion, levels, group_blind=group_blind)
+    with shown_share(console, "frontier") as on_progress:
+        best = best_frontier(env, criterion, levels, group_blind=group_blind, on_progress=on_progress)
     print_frontier(best, points, console)
     if figure is not None:
         files.write_bytes(figure, encode(draw_frontier(best, points), figure_format(figure)))

@@ -116,8 +116,9 @@ def make_params(
 @wraps(make_params)
 def make_harder_params(**settings: Any) -> Params:
     """As those of attention, with the numbers of ELBERT-PO for what is left out."""
-    rates, groups = settings.get("rates"), settings.get("groups") or len(RATES)
-    count = groups if rates is None else len(check_array("rates", rates, ndim=(1,)))
+    rates, groups = settings.get("rates"), settings.get("groups")
+    default = len(RATES) if groups is None else groups
+    count = default if rates is None else len(check_array("rates", rates, ndim=(1,)))
     numbers = {name: interpolated(values, count) for name, values in HARDER.items()}
     return make_params(**{**numbers, "units": 30, "reward_seen": 0.0, "horizon": 1024, **settings})
 

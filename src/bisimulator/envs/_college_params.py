@@ -114,7 +114,7 @@ def make_params(
     Example:
         >>> make_params(epsilon=0.8, omega=(1.0, 0.5))
     """
-    count = count_groups(groups, score_mean, budget_mean, group_probs)
+    count = count_groups(groups, score_mean=score_mean, budget_mean=budget_mean, group_probs=group_probs)
     probs = check_distribution(
         "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
     )

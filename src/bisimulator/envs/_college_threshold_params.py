@@ -105,7 +105,7 @@ def make_params(
     Example:
         >>> make_params(score_mean=(0.5, 0.5), score_sd=0.1, group_probs=(0.5, 0.5), costs=(5, 10))
     """
-    count = count_groups(groups, score_mean, group_probs, costs)
+    count = count_groups(groups, score_mean=score_mean, group_probs=group_probs, costs=costs)
     mean = per_group("score_mean", _spaced(score_mean, 0.8, 0.6, count), count)
     shares = np.linspace(0.6, 0.4, count)
     probs = check_distribution("group_probs", shares / shares.sum() if group_probs is None else group_probs)

@@ -142,7 +142,7 @@ def make_params(
         "group_probs", np.full(groups, 1 / groups) if group_probs is None else group_probs
     )
     check_shape("group_probs", probs, (groups,), "one per group")
-    people = check_int("population", population, min=1)
+    people, fixed = check_int("population", population, min=1), check_bool("fixed_sizes", fixed_sizes)
     up = check_int("score_up", score_up, min=0)
     down = check_int("score_down", score_down, min=0)
     rejected = _per_group("rejected_moves", rejected_moves, groups)
@@ -152,7 +152,7 @@ def make_params(
     return Params(
         initial=as_float(table),
         repayment=as_float(_repayment_table(repayment, groups, c_max)),
-        group_probs=as_float(whole_sizes(probs, people) / people if fixed_sizes else probs),
+        group_probs=as_float(whole_sizes(probs, people) / people if fixed else probs),
         omega=as_float(_check_omega([(up, down)] * groups if omega is None else omega, groups)),
         score_up=as_int(up),
         score_down=as_int(down),
@@ -164,7 +164,7 @@ def make_params(
         moves=None if table_of_moves is None else as_float(table_of_moves),
         rejected_moves=as_float(rejected),
         population=people,
-        fixed_sizes=check_bool("fixed_sizes", fixed_sizes),
+        fixed_sizes=fixed,
         group_names=check_names(group_names, groups),
         score_edges=_check_edges(score_edges, c_max),
     )

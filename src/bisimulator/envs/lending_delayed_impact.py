@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bisimulator.envs._lending_params import Params
+from bisimulator.envs._lending_params import MAX_GROUPS, MAX_SCORES, Params
 from bisimulator.envs._lending_params import make_params as make_lending_params
 from bisimulator.envs.lending import LENDING
-from bisimulator.errors import check_array
+from bisimulator.errors import check_array, check_int
 
 REPAYMENT = (0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7)
 INITIAL = ((0, 0.1, 0.1, 0.2, 0.3, 0.3, 0), (0.1, 0.1, 0.2, 0.3, 0.3, 0, 0))
@@ -77,7 +77,11 @@ def _shape(settings: Mapping[str, Any]) -> tuple[int, int]:
     if settings.get("initial") is not None:
         groups, scores = check_array("initial", settings["initial"], ndim=(2,)).shape
         return groups, scores
-    return settings.get("groups") or 2, settings.get("c_max") or len(REPAYMENT)
+    groups, scores = settings.get("groups"), settings.get("c_max")
+    return (
+        2 if groups is None else check_int("groups", groups, min=1, max=MAX_GROUPS),
+        len(REPAYMENT) if scores is None else check_int("c_max", scores, min=1, max=MAX_SCORES),
+    )
 
 
 LENDING_DELAYED_IMPACT = dataclasses.replace(

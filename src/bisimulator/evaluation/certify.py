@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
 from bisimulator._html import html_table
-from bisimulator.core import Env, Values
+from bisimulator.core import Env, Values, require_env
 from bisimulator.errors import check_seeds
 from bisimulator.evaluation._evaluate import evaluate
 from bisimulator.evaluation._exact_evaluation import acceptance_table
 from bisimulator.exact._history import certify_history
 from bisimulator.exact.certificate import Certificate, certify_table
 from bisimulator.policies import Policy, as_policy
+
+_MAX_GROUPS = 1_000  # a minute and 1 GB; both grow with the square
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +83,7 @@ def certify(
         `values` and `gap`.
 
     Raises:
-        ValueError: if gamma is not in [0, 1), or there are too few seeds for an interval.
+        ValueError: if gamma is not in [0, 1), there are too few seeds for an interval, or too many groups.
 
     Example:
         >>> certificate = certify(bisimulator.make("lending"), bisimulator.policies.accept_all())
@@ -90,6 +92,11 @@ def certify(
         >>> certificate.entry("loans", "episode").values.round(3)
         array([10., 10.])
     """
+    require_env(env)
+    if env.num_groups > _MAX_GROUPS:
+        raise ValueError(
+            f"a certificate compares all pairs of at most {_MAX_GROUPS:,} groups, got {env.num_groups:,}; merge groups"
+        )
     checked = as_policy(policy)
     accept, reason = acceptance_table(env, checked)
     if accept is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ def stationary_policies(
     levels: Float[Values, "L"],
     points: Sequence[Point | None],
     others: Sequence[Found] = (),
+    on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Found]:
     """The best policies found by score and group, one per level; `others` are policies that may be better."""
     groups = [StationaryGroup(pool.group) for pool in solver.pools]
@@ -54,6 +55,7 @@ def stationary_policies(
         ]
         known = [row for row in rows if row is not None]
         found.append(_found(groups, np.concatenate(known) if known and len(known) == len(rows) else None))
+        on_progress(len(found) / len(levels))
     return _best_of_all(solver, groups, levels, found, others)
 
 

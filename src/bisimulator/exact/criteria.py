@@ -25,7 +25,10 @@ from bisimulator.goals import Demand
 from bisimulator.goals.demands import DistributionGap, MinRate, MinRecall, RateGap
 from bisimulator.goals.moments import M
 
-_MAX_COUNT = 5_000  # pairs of groups times scores in a linear programme, 400 MB
+# What takes minutes and half a GB; beyond, memory or time would grow with the square or the cube of it.
+_MAX_PAIRS = 5_000  # pairs of groups times scores but the last, of a linear programme
+_MAX_TABLE = 700  # groups times scores that are searched together
+_MAX_GROUPS = 1_000  # that are searched one by one
 _SEARCH_TOLERANCE = 1e-6  # of the value: when the search for the best interval of rates stops
 
 
@@ -233,12 +236,6 @@ class DistributionGapCriterion(Criterion):
         below = np.tri(size - M.FINAL, dtype=float)[:-1]  # shares up to each score but the last
         pairs = list(combinations(range(len(self.pools)), 2))
         count = len(pairs) * len(below)
-        if count > _MAX_COUNT:
-            raise ValueError(
-                f"the frontier of credit-gap compares all pairs of groups at every score, at most {_MAX_COUNT} pairs "
-                f"times scores, got {len(self.pools)} groups with {len(below) + 1} scores, which is {count}; merge "
-                "groups, or ask for recall-gap"
-            )
         moments = np.zeros((2 * count + len(pairs), len(self.pools), size))
         auxiliary = np.zeros((len(moments), count + 1))
         for p, (g, h) in enumerate(pairs):
@@ -259,6 +256,27 @@ _CRITERIA: dict[type[Demand], type[Criterion]] = {
     RateGap: RateGapCriterion,
     DistributionGap: DistributionGapCriterion,
 }
+
+
+def why_too_large(kind: type[Demand], groups: int, scores: int) -> str:
+    """Why there is no frontier of so many groups, in a sentence without a full stop; empty if there is one."""
+    hint = "merge groups, or ask for min-recall"
+    if (
+        issubclass(kind, DistributionGap)
+        and (count := groups * (groups - 1) // 2 * (scores - 1)) > _MAX_PAIRS
+    ):
+        return (
+            f"the frontier of {kind.name} compares all pairs of groups at every score, at most {_MAX_PAIRS:,} pairs "
+            f"times scores, got {groups:,} groups with {scores} scores, which is {count:,}; {hint}"
+        )
+    if not issubclass(kind, MinRate) and groups * scores > _MAX_TABLE:
+        return (
+            f"the frontier of {kind.name} takes at most {_MAX_TABLE} groups times scores, got {groups:,} groups with "
+            f"{scores} scores; {hint}"
+        )
+    if groups > _MAX_GROUPS:
+        return f"a frontier takes at most {_MAX_GROUPS:,} groups, got {groups:,}; merge groups"
+    return ""
 
 
 def make_criterion(kind: type[Demand], pools: Sequence[ColumnPool]) -> Criterion:

@@ -6,6 +6,8 @@ at score and group only, which an agent without a clock can reach, and policies 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
@@ -17,7 +19,7 @@ from bisimulator.exact._frontier_result import Frontier, check_levels, check_ran
 from bisimulator.exact._occupancy import groups_of
 from bisimulator.exact._stationary_search import Found, group_blind_policies, stationary_policies
 from bisimulator.exact.chain import person_chain
-from bisimulator.exact.criteria import credit_gap, make_criterion, recalls
+from bisimulator.exact.criteria import Point, credit_gap, make_criterion, recalls, why_too_large
 from bisimulator.goals import DEMANDS
 from bisimulator.goals.demands import MinRecall
 from bisimulator.goals.moments import M
@@ -26,7 +28,12 @@ __all__ = ["Frontier", "best_return", "frontier"]
 
 
 def frontier(
-    env: Env, criterion: str = "min-recall", levels: ArrayLike | None = None, *, group_blind: bool = False
+    env: Env,
+    criterion: str = "min-recall",
+    levels: ArrayLike | None = None,
+    *,
+    group_blind: bool = False,
+    on_progress: Callable[[float], None] = lambda share: None,
 ) -> Frontier:
     """The best attainable return at each level of a fairness criterion, with a proof.
 
@@ -41,12 +48,14 @@ def frontier(
             the level, in points.
         levels: by default 31 levels, from the strictest that can be reached to where the demand stops binding.
         group_blind: also look for the best policies that do not look at the group.
+        on_progress: called with the share of the levels that is done, 0 to 1.
 
     Returns:
         One entry per level: the optimum, the upper bound that proves it, and the best stationary policy found.
 
     Raises:
-        ValueError: if the criterion is unknown, a level is out of range, or the environment has no exact answer.
+        ValueError: if the criterion is unknown, a level is out of range, the environment has no exact answer, or there
+            are too many groups.
 
     Example:
         >>> frontier(bisimulator.make("lending"), levels=[0.9, 1.0])
@@ -56,13 +65,21 @@ def frontier(
     """
     chain = person_chain(env)
     check_known("criterion", criterion, DEMANDS)
-    kind, pools = DEMANDS[criterion], [ColumnPool(group) for group in groups_of(chain)]
+    kind = DEMANDS[criterion]
+    if too_large := why_too_large(kind, env.num_groups, chain.num_scores):
+        raise ValueError(too_large)
+    pools = [ColumnPool(group) for group in groups_of(chain)]
     grid = None if levels is None else check_levels("levels", levels, kind)
     solver = make_criterion(kind, pools)
     grid = np.linspace(*solver.default_levels(), 31) if grid is None else grid
-    points = [solver.solve(float(level)) for level in grid]
+    points: list[Point | None] = []
+    for level in grid:
+        points.append(solver.solve(float(level)))
+        on_progress(len(points) / len(grid) / 2)
     blind = group_blind_policies(solver, grid, points) if group_blind else []
-    stationary = stationary_policies(solver, grid, points, others=blind)
+    stationary = stationary_policies(
+        solver, grid, points, others=blind, on_progress=lambda share: on_progress(0.5 + share / 2)
+    )
     unreached = np.full_like(solver.unconstrained.moments, np.nan)
     attained = [unreached if point is None else point.moments for point in points]
     sizes = np.array([pool.group.size for pool in pools])

@@ -10,7 +10,9 @@ from jaxtyping import Float
 from bisimulator.core import Env, Values
 from bisimulator.evaluation import evaluate, exact_evaluation
 from bisimulator.exact.chain import person_chain, why_no_chain, with_true_scores
+from bisimulator.exact.criteria import why_too_large
 from bisimulator.exact.frontier import optimum_curve
+from bisimulator.goals import DEMANDS
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
 from bisimulator.policies import accept_all
@@ -77,6 +79,9 @@ def _accept_all(env: Env, spec: Spec) -> Mapping[str, tuple[float, float]]:
 
 def _why_no_frontier(env: Env, metric: str) -> str:
     reason = why_no_chain(env)
-    if not reason and metric == "credit_gap" and person_chain(env).num_scores > _MAX_SCORES:
+    if reason:
+        return reason
+    scores = person_chain(env).num_scores
+    if metric == "credit_gap" and scores > _MAX_SCORES:
         return f"it takes minutes with more than {_MAX_SCORES} scores; `bisimulator frontier` computes it"
-    return reason
+    return why_too_large(DEMANDS[_CRITERIA[metric]], env.num_groups, scores)

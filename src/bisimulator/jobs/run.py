@@ -31,7 +31,7 @@ from bisimulator.jobs.store import (
     summary_rows,
 )
 from bisimulator.policies import Rule
-from bisimulator.simulation import evaluation_keys
+from bisimulator.simulation import check_memory, evaluation_keys
 from bisimulator.solvers import trainer
 from bisimulator.solvers._shards import Shards
 from bisimulator.solvers.trainer import Progress
@@ -111,6 +111,8 @@ def _run_alone(spec: Spec, folder: Path, on_progress: OnProgress) -> Result:
 
 
 def _train(spec: Spec, env: Env, folder: Path, on_progress: OnProgress) -> Result:
+    # a trained policy's episodes are evaluated side by side; better to know before the training
+    check_memory(env, len(spec.seeds) * max(spec.episodes, spec.curve_episodes))
     solver, path = spec.make_solver(env), folder / checkpoint.NAME
     rollouts = env.in_view(spec.view)
     like = jax.eval_shape(lambda: trainer.init(rollouts, solver, spec.seeds))

@@ -124,7 +124,7 @@ def make_spec(
     """
     check_bool("group_blind", group_blind)
     if greedy is not None:
-        check_bool("greedy", greedy)
+        greedy = check_bool("greedy", greedy)
     has_lives = registry.lookup("environment", scenario).life is not None
     asked = None if goal is None else Goal.parse(goal)
     if view is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -13,32 +13,33 @@ from bisimulator.metrics._over_groups import ratio
 _AT_ONCE = 2**24  # numbers
 
 
-def pairwise_gaps(people: Values, points_per_score: int) -> Values:
+def pairwise_gaps(people: Values, points_per_score: int) -> Iterator[Values]:
     """Kantorovich distances (..., pairs) between score distributions of groups on a grid, in score points.
 
-    On a line, this distance is the area between the distribution functions.
+    On a line, this distance is the area between the distribution functions. The pairs of very many groups come in parts
+    of bounded memory.
     """
     cdf = ratio(people, people.sum(-1, keepdims=True)).cumsum(-1)[..., :-1]
     first, second = np.triu_indices(people.shape[-2], k=1)
-    gaps: Values = np.empty((*cdf.shape[:-2], first.size))
-    size = max(1, _AT_ONCE * cdf.shape[-2] // max(cdf.size, 1))  # pairs of very many groups, some at a time
+    size = max(1, _AT_ONCE * cdf.shape[-2] // max(cdf.size, 1))
     for start in range(0, first.size, size):
         some = slice(start, start + size)
-        gaps[..., some] = np.abs(cdf[..., first[some], :] - cdf[..., second[some], :]).sum(-1)
-    return gaps / points_per_score
+        yield np.abs(cdf[..., first[some], :] - cdf[..., second[some], :]).sum(-1) / points_per_score
 
 
 def gaps(name: str, people: Values, points_per_score: int) -> dict[str, Values]:
     """The largest and the mean gap over pairs of groups: 0 if all distributions are equal, NaN if fewer than two
     groups have people.
     """
-    pairs = pairwise_gaps(people, points_per_score)
-    if pairs.shape[-1] == 0:
-        zero = np.zeros(pairs.shape[:-1])
+    zero = np.zeros(people.shape[:-2])
+    if people.shape[-2] < 2:
         return {name: zero, f"{name}_mean": zero}
-    known = ~np.isnan(pairs)
-    largest = np.where(known.any(-1), np.where(known, pairs, 0.0).max(-1), np.nan)
-    return {name: largest, f"{name}_mean": ratio(np.where(known, pairs, 0.0).sum(-1), known.sum(-1))}
+    largest, total, count = np.full_like(zero, np.nan), zero, zero
+    for pairs in pairwise_gaps(people, points_per_score):
+        known = ~np.isnan(pairs)
+        largest = np.fmax(largest, np.fmax.reduce(pairs, axis=-1))
+        total, count = total + np.where(known, pairs, 0.0).sum(-1), count + known.sum(-1)
+    return {name: largest, f"{name}_mean": ratio(total, count)}
 
 
 def _metric(

@@ -10,7 +10,9 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from typing import TYPE_CHECKING
 
+from bisimulator._text import printable
 from bisimulator.jobs.references import ACCEPT_ALL, Reference
 from bisimulator.jobs.store import Result
 from bisimulator.report import _charts as charts
@@ -20,6 +22,9 @@ from bisimulator.report._styles import group_colours, style
 from bisimulator.report.paper_points import PaperPoints, points_sentence
 from bisimulator.report.sentences import join_names, paper_sentence
 from bisimulator.report.summary import counts_by_scenario
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 TITLE = "Long-term group fairness: results"
 SCRIPTS = ("dom.js", "chart.js", "scatter.js", "page.js")
@@ -50,7 +55,6 @@ def render_report(
     points: PaperPoints | None = None,
 ) -> str:
     """The page for any finished jobs, as HTML; `references` and `points` as for `write_report`."""
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
     scenarios = by_scenario(results)
@@ -62,8 +66,7 @@ def render_report(
     ]
     css = _template("report.css") + _colours(scenarios)
     script = f'"use strict";\n(() => {{\n{"".join(map(_template, SCRIPTS))}}})();\n'
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    return environment.from_string(_template("report.html.j2")).render(
+    return page_template("report.html.j2").render(
         title=TITLE,
         subtitle=_subtitle(scenarios, points),
         paper_sentence=paper_sentence(results) if points is None else points_sentence(points),
@@ -78,6 +81,18 @@ def render_report(
         style_hash=_hash(css),
         script_hash=_hash(script),
     )
+
+
+def page_template(name: str) -> Template:
+    """A template whose values are data: markup is escaped, and what a terminal would obey is removed."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,  # not `Markup`
+    )
+    return environment.from_string(_template(name))
 
 
 def script_json(value: object) -> str:

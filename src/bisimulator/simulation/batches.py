@@ -15,20 +15,30 @@ _MEMORY = 2**30  # bytes that the episodes of one batch may take
 _COPIES = 4  # of people and decisions, which a compiled episode needs about
 
 
-def episodes_at_once(env: Env) -> int:
-    """How many episodes fit into a batch.
+def check_memory(env: Env, episodes: int) -> int:
+    """The bytes that so many episodes side by side take, about.
 
     Raises:
-        MemoryError: if this machine does not have the memory for a single one.
+        MemoryError: if this machine does not have them.
     """
     p, available = env.params, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    needed = _COPIES * 4 * (8 * p.population + (2 * p.observation_size + 8) * env.horizon)
+    needed = episodes * _COPIES * 4 * (8 * p.population + (2 * p.observation_size + 8) * env.horizon)
     if needed > available:
-        raise MemoryError(
-            f"an episode of {p.population:,} people and {env.horizon:,} steps takes about {needed / 1e9:,.0f} GB, and "
-            f"this machine has {available / 1e9:,.0f}; use a smaller population or horizon"
+        take, hint = (
+            ("an episode takes", "")
+            if episodes == 1
+            else (f"{episodes:,} episodes take", ", or fewer seeds or episodes")
         )
-    return max(1, _MEMORY // needed)
+        raise MemoryError(
+            f"{take} about {needed / 1e9:,.0f} GB with {p.population:,} people and {env.horizon:,} steps, and this "
+            f"machine has {available / 1e9:,.0f}; use a smaller population or horizon{hint}"
+        )
+    return needed
+
+
+def episodes_at_once(env: Env) -> int:
+    """How many episodes fit into a batch; raises a MemoryError if this machine cannot hold a single one."""
+    return max(1, _MEMORY // check_memory(env, 1))
 
 
 def in_batches(env: Env, keys: Key[Array, "B"], run: Callable[[Key[Array, "b"]], PyTree]) -> PyTree:
