@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import equinox as eqx
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
 from bisimulator.envs._lending_moves import check_moves, whole_sizes
+from bisimulator.envs._score_labels import check_edges, check_names
 from bisimulator.errors import (
     check_array,
     check_bool,
@@ -164,8 +165,8 @@ def make_params(
         rejected_moves=as_float(rejected),
         population=people,
         fixed_sizes=check_bool("fixed_sizes", fixed_sizes),
-        group_names=_check_names(group_names, groups),
-        score_edges=_check_edges(score_edges, c_max),
+        group_names=check_names(group_names, groups),
+        score_edges=check_edges(score_edges, c_max),
     )
 
 
@@ -180,7 +181,7 @@ def split_scores(params: Params, initial: Float[Values, "G D"], edges: Sequence[
         score_up=params.score_up * parts,
         score_down=params.score_down * parts,
         moves=None if params.moves is None else jnp.kron(params.moves, jnp.eye(parts)[None]),
-        score_edges=_check_edges(edges, initial.shape[1]),
+        score_edges=check_edges(edges, initial.shape[1]),
     )
 
 
@@ -222,30 +223,6 @@ def _check_latent(conscientiousness: ArrayLike) -> Float[Values, "2"]:
     check_shape("conscientiousness", k, (2,), "mean and standard deviation")
     check_real("the standard deviation of conscientiousness", k[1], min=0)
     return k
-
-
-def _check_names(names: Sequence[str], groups: int) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise ValueError(f"group_names must be a list of names, got {names!r}; pass names such as ('a', 'b')")
-    checked = tuple(names)
-    if checked and (len(checked) != groups or not all(isinstance(name, str) for name in checked)):
-        example = tuple(f"group {g + 1}" for g in range(groups))
-        raise ValueError(
-            f"group_names must be {groups} names, one per group, got {names!r}; pass names such as {example}"
-        )
-    if len(set(checked)) < len(checked):
-        raise ValueError(f"group_names must differ, got {names!r}; rename one of them")
-    return checked
-
-
-def _check_edges(edges: Sequence[float], c_max: int) -> tuple[float, ...]:
-    array = check_array("score_edges", edges, ndim=(1,))
-    if array.size == 0:
-        return ()
-    check_shape("score_edges", array, (c_max + 1,), "one more than scores")
-    if (np.diff(array) < 0).any():
-        raise ValueError(f"score_edges must rise, got {array.tolist()}; sort them")
-    return tuple(array.tolist())
 
 
 def _initial_table(initial: ArrayLike | None, groups: int | None, c_max: int | None) -> Float[Values, "G C"]:
