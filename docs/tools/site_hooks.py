@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -23,6 +24,11 @@ OUTSIDE = {
     "changelog.md": "CHANGELOG.md",
     "benchmarks/tuning.csv": "benchmarks/tuning.csv",
 } | {f"examples/{script.name}": f"examples/{script.name}" for script in sorted(ROOT.glob("examples/*.py"))}
+# notebooks become pages
+OUTSIDE |= {
+    f"notebooks/{notebook.stem}.md": f"examples/notebooks/{notebook.name}"
+    for notebook in sorted(ROOT.glob("examples/notebooks/*.ipynb"))
+}
 # a link to a relative path; a colon occurs in addresses only
 _LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)]*)?\))")
 # `::: name` and the options below it
@@ -54,7 +60,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     if missing:
         raise PluginError(f"public names without an entry in docs/api: {', '.join(missing)}")
     for place, source in OUTSIDE.items():
-        files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
+        if source.endswith(".ipynb"):
+            files.append(File.generated(config, place, content=notebook_page(ROOT / source)))
+        else:
+            files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
     return files
 
 
@@ -79,6 +88,13 @@ def on_post_build(config: MkDocsConfig) -> None:
     lost = sorted(api_entries() - anchors)
     if lost:
         raise PluginError(f"public names that the API reference does not show: {', '.join(lost)}")
+
+
+def notebook_page(path: Path) -> str:
+    """A notebook as Markdown: its text, and its code in Python blocks."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = [("".join(cell["source"]), cell["cell_type"] == "code") for cell in cells]
+    return "\n\n".join(f"```python\n{text}\n```" if code else text for text, code in texts) + "\n"
 
 
 def place_on_site(file: Path) -> str | None:

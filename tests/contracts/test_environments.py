@@ -18,7 +18,11 @@ from tests.small import make_small, some_actions
 DOCS = Path(__file__).parents[2] / "docs" / "envs"
 POPULATION, HORIZON = 7, 9
 HUGE = 10_000_000
-MAX_GROUPS = {"lending-us-2003": 4}  # groups in the data of an environment of real people
+MAX_GROUPS = {  # groups in the data of an environment of real people
+    "lending-us-2003": 4,
+    "lending-uci-default": 2,
+    "college-law-school": 2,
+}
 PARALLEL = [
     name
     for name in registry.names("environment")

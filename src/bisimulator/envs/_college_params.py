@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import equinox as eqx
@@ -12,10 +13,12 @@ from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
 from bisimulator.envs._per_group import count_groups, per_group
+from bisimulator.envs._score_edges import check_edges
 from bisimulator.errors import (
     check_array,
     check_distribution,
     check_int,
+    check_names,
     check_probabilities,
     check_real,
     check_shape,
@@ -32,21 +35,16 @@ class Params(eqx.Module):
     budget_mean: Float[Array, "G"]
     budget_sd: Float[Array, "G"]
     budget_max: Float[Array, ""]
-    success: Float[Array, "C"]  # probability of success at each true score
+    success: Float[Array, "G C"]  # probability of success at each true score
     group_probs: Float[Array, "G"]
     omega: Float[Array, "G 1"]  # cost of a point
     epsilon: Float[Array, ""]
     rewards: Float[Array, "3"]  # admitted and succeeds, admitted and fails, rejected but would succeed
     horizon: Int[Array, ""]
+    initial: Float[Array, "G C"] | None  # distribution of true scores; None: normal
     population: int = eqx.field(static=True)
-
-    @property
-    def group_names(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def score_edges(self) -> tuple[float, ...]:
-        return ()
+    group_names: tuple[str, ...] = eqx.field(static=True, default=())  # for display; () if they have none
+    score_edges: tuple[float, ...] = eqx.field(static=True, default=())  # if scores are bins of another score
 
     @property
     def omega_scale(self) -> float:
@@ -58,7 +56,7 @@ class Params(eqx.Module):
 
     @property
     def num_scores(self) -> int:
-        return int(self.success.shape[0])
+        return int(self.success.shape[1])
 
     @property
     def observation_size(self) -> int:
@@ -66,7 +64,7 @@ class Params(eqx.Module):
 
     @property
     def qualified_probs(self) -> Float[Array, "G C"]:
-        return jnp.broadcast_to(self.success, (self.num_groups, self.num_scores))
+        return self.success
 
     @property
     def accept_rewards(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -82,6 +80,7 @@ def make_params(
     budget_max: float = 5.0,
     groups: int | None = None,
     c_max: int = 10,
+    initial: ArrayLike | None = None,
     success: ArrayLike | None = None,
     group_probs: ArrayLike | None = None,
     omega: ArrayLike | None = None,
@@ -89,6 +88,8 @@ def make_params(
     rewards: ArrayLike = (1.0, -1.0, 0.0),
     population: int = 1000,
     horizon: int = 1000,
+    group_names: Sequence[str] = (),
+    score_edges: Sequence[float] = (),
 ) -> Params:
     """Check the parameters of college.
 
@@ -100,13 +101,16 @@ def make_params(
         budget_max: budgets are clipped to [0, budget_max].
         groups: number of groups; only needed if no other parameter implies it. Means are then spaced evenly.
         c_max: number of scores (the paper's C_max).
-        success: (c_max,), the probability of success at each true score.
+        initial: (groups, c_max), the distribution of each group's true scores; instead of `score_mean` and `score_sd`.
+        success: (c_max,) or (groups, c_max), the probability of success at each true score.
         group_probs: (groups,), the probability of each group.
         omega: (groups,) or (groups, 1), the cost of a point.
         epsilon: probability of each further point.
         rewards: (3,), admitted and succeeds, admitted and fails, rejected but would have succeeded.
         population: number of people.
         horizon: steps until the episode is truncated.
+        group_names: names of the groups in tables and pages.
+        score_edges: (c_max + 1,), the edges of the bins if scores are bins of another score.
 
     Raises:
         ValueError: if a value or a shape is wrong.
@@ -114,14 +118,15 @@ def make_params(
     Example:
         >>> make_params(epsilon=0.8, omega=(1.0, 0.5))
     """
-    count = count_groups(groups, score_mean=score_mean, budget_mean=budget_mean, group_probs=group_probs)
+    count = count_groups(
+        groups, score_mean=score_mean, budget_mean=budget_mean, group_probs=group_probs, initial=initial
+    )
     probs = check_distribution(
         "group_probs", np.full(count, 1 / count) if group_probs is None else group_probs
     )
     check_shape("group_probs", probs, (count,), "one per group")
     check_int("c_max", c_max, min=1, max=MAX_SCORES)
-    chance = check_probabilities("success", np.linspace(0, 0.9, c_max) if success is None else success)
-    check_shape("success", chance, (c_max,), "one per score; set c_max to their number")
+    chance = _success_table(np.linspace(0, 0.9, c_max) if success is None else success, count, c_max)
     pay = check_array("rewards", rewards, ndim=(1,))
     check_shape("rewards", pay, (3,), "admitted and succeeds, admitted and fails, rejected but would succeed")
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
@@ -141,8 +146,26 @@ def make_params(
         epsilon=as_float(check_real("epsilon", epsilon, min=0, max=1)),
         rewards=as_float(pay),
         horizon=as_int(check_int("horizon", horizon, min=1)),
+        initial=None if initial is None else as_float(_initial_table(initial, count, c_max)),
         population=check_int("population", population, min=1),
+        group_names=check_names(group_names, count),
+        score_edges=check_edges(score_edges, c_max),
     )
+
+
+def _success_table(success: ArrayLike, groups: int, c_max: int) -> Float[Values, "G C"]:
+    table = check_probabilities("success", success, ndim=(1, 2))
+    if table.ndim == 1:
+        check_shape("success", table, (c_max,), "one per score; set c_max to their number")
+        table = np.tile(table, (groups, 1))
+    check_shape("success", table, (groups, c_max), "groups x scores; set c_max to the number of scores")
+    return table
+
+
+def _initial_table(initial: ArrayLike, groups: int, c_max: int) -> Float[Values, "G C"]:
+    table = check_distribution("initial", initial, ndim=(2,))
+    check_shape("initial", table, (groups, c_max), "groups x scores; set c_max to the number of scores")
+    return table
 
 
 def _check_cost(omega: ArrayLike, groups: int) -> Float[Values, "G 1"]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
 from bisimulator.envs._lending_moves import check_moves, whole_sizes
+from bisimulator.envs._score_edges import check_edges
 from bisimulator.errors import (
     check_array,
     check_bool,
@@ -166,7 +167,7 @@ def make_params(
         population=people,
         fixed_sizes=fixed,
         group_names=check_names(group_names, groups),
-        score_edges=_check_edges(score_edges, c_max),
+        score_edges=check_edges(score_edges, c_max),
     )
 
 
@@ -181,7 +182,7 @@ def split_scores(params: Params, initial: Float[Values, "G D"], edges: Sequence[
         score_up=params.score_up * parts,
         score_down=params.score_down * parts,
         moves=None if params.moves is None else jnp.kron(params.moves, jnp.eye(parts)[None]),
-        score_edges=_check_edges(edges, initial.shape[1]),
+        score_edges=check_edges(edges, initial.shape[1]),
     )
 
 
@@ -223,16 +224,6 @@ def _check_latent(conscientiousness: ArrayLike) -> Float[Values, "2"]:
     check_shape("conscientiousness", k, (2,), "mean and standard deviation")
     check_real("the standard deviation of conscientiousness", k[1], min=0)
     return k
-
-
-def _check_edges(edges: Sequence[float], c_max: int) -> tuple[float, ...]:
-    array = check_array("score_edges", edges, ndim=(1,))
-    if array.size == 0:
-        return ()
-    check_shape("score_edges", array, (c_max + 1,), "one more than scores")
-    if (np.diff(array) < 0).any():
-        raise ValueError(f"score_edges must rise, got {array.tolist()}; sort them")
-    return tuple(array.tolist())
 
 
 def _initial_table(initial: ArrayLike | None, groups: int | None, c_max: int | None) -> Float[Values, "G C"]:

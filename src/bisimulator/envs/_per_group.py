@@ -16,7 +16,8 @@ def count_groups(groups: int | None, **per_group: ArrayLike | None) -> int:
     """The number of groups: `groups`, or else what the first parameter that is given implies, or else 2."""
     if groups is not None:
         return check_int("groups", groups, min=1, max=MAX_GROUPS)
-    sizes = [check_array(name, x, ndim=(0, 1)).size for name, x in per_group.items() if x is not None]
+    given = {name: value for name, value in per_group.items() if value is not None}
+    sizes = [len(np.atleast_1d(check_array(name, x, ndim=(0, 1, 2)))) for name, x in given.items()]
     if sizes and sizes[0] == 0:
         raise ValueError("got no group; pass at least one entry, such as score_mean=(8, 5)")
     return sizes[0] if sizes else 2

@@ -51,8 +51,7 @@ def reset(key: Key[Array, ""], params: Params) -> State:
     k_group, k_score, k_budget, k_raise, k_first = jax.random.split(key, 5)
     shape = (params.population,)
     group = draw_category(params.group_probs, jax.random.uniform(k_group, shape))
-    score = params.score_mean[group] + params.score_sd[group] * jax.random.normal(k_score, shape)
-    score = jnp.clip(jnp.floor(score), 0, params.num_scores - 1)
+    score = draw_scores(k_score, group, params)
     budget = params.budget_mean[group] + params.budget_sd[group] * jax.random.normal(k_budget, shape)
     budget = jnp.clip(budget, 0, params.budget_max)
     people = jnp.stack([score, score, budget, jnp.zeros(shape), group.astype(jnp.float32)], -1)
@@ -63,6 +62,15 @@ def reset(key: Key[Array, ""], params: Params) -> State:
         slot=random_index(jax.random.bits(k_first), params.population),
         t=jnp.int32(0),
     )
+
+
+def draw_scores(key: Key[Array, ""], group: Int[Array, "N"], params: Params) -> Float[Array, "N"]:
+    """True scores: by `initial`, otherwise the floor of a normal draw."""
+    if params.initial is not None:
+        drawn = draw_category(params.initial[group], jax.random.uniform(key, group.shape))
+        return drawn.astype(jnp.float32)
+    score = params.score_mean[group] + params.score_sd[group] * jax.random.normal(key, group.shape)
+    return jnp.clip(jnp.floor(score), 0, params.num_scores - 1)
 
 
 def prepare(person: Float[Array, "... 5"], u: Float[Array, "..."], params: Params) -> Float[Array, "... 5"]:
@@ -91,7 +99,9 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
     bits = random_words(key, 3)
     applicant, last = state.pool[jnp.stack([state.slot, jnp.maximum(state.remaining - 1, 0)])]
     person = read_row(state.people, applicant)
-    qualified = uniform(bits[0]) < params.success[person[TRUE].astype(jnp.int32)]
+    qualified = (
+        uniform(bits[0]) < params.success[person[GROUP].astype(jnp.int32), person[TRUE].astype(jnp.int32)]
+    )
     empty = state.remaining <= 0  # once the pool is empty, nothing changes any more
     admitted = accepts_positive(action) & ~empty
     gain, loss, regret = params.rewards

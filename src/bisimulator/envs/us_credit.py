@@ -8,11 +8,9 @@ by 75 points and a default lowers it by 150; a default costs the bank four times
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import cache, wraps
-from importlib import resources
 
 import numpy as np
 from jaxtyping import Float
@@ -21,8 +19,8 @@ from numpy.typing import ArrayLike
 from bisimulator.core import Values
 from bisimulator.envs._lending_params import Params
 from bisimulator.envs._lending_params import make_params as make_lending_params
+from bisimulator.envs._real_people import choose_groups, read_data
 from bisimulator.envs.lending import LENDING
-from bisimulator.errors import check_int, check_known
 from bisimulator.people.population import Population
 
 MIN_SCORE, MAX_SCORE, BIN_WIDTH = 300, 850, 25  # points; UP and DOWN are whole numbers of bins
@@ -42,27 +40,13 @@ def points_of(rank: ArrayLike) -> Float[Values, "..."]:
 
 def people(groups: int | Sequence[str] | None = None) -> Population:
     """All four groups, the `groups` largest ones, or the named ones."""
-    if groups is None:
-        return _people(None)
-    names = _people(None).group_names
-    if isinstance(groups, Sequence) and not isinstance(groups, str):
-        for name in groups:
-            check_known("group", name, names)
-        return _people(tuple(groups))
-    number = check_int("groups", groups, min=1)
-    if number > len(names):
-        raise ValueError(
-            f"groups must be at most {len(names)} ({', '.join(names)}), got {groups}; pass fewer, or names"
-        )
-    return _people(names[:number])
+    return _people(None if groups is None else choose_groups(groups, _people(None).group_names))
 
 
 @cache
 def _people(groups: tuple[str, ...] | None) -> Population:
-    text = resources.files("bisimulator").joinpath("data/us_credit_2003.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
-    table: dict[str, Iterable[object]] = {name: [row[name] for row in rows] for name in rows[0]}
-    table["score"] = points_of([float(row["score"]) for row in rows])
+    table: dict[str, Iterable[object]] = {**read_data("us_credit_2003.csv")}
+    table["score"] = points_of(np.array(table["score"], np.float64))
     population = Population.from_table(
         table,
         cumulative_share="cumulative_share",
