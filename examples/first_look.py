@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import bisimulator
-from bisimulator.metrics.credit_gap import pairwise_gaps
+from bisimulator.metrics.credit_gap import gaps
 
 DEFAULT = Path(__file__).parents[1] / "docs" / "images" / "first_look.png"
 COLOURS = ("#1b6ca8", "#e07a1f")  # group 1, group 2; apart also for the colour-blind
@@ -28,7 +28,7 @@ def main(path: Path) -> None:
     }
     runs = {name: bisimulator.evaluate(env, policy) for name, policy in policies.items()}
     initial = np.asarray(env.params.initial)
-    panels = {"At the start": (initial, [gap_line(pairwise_gaps(initial, 1)[0])])}
+    panels = {"At the start": (initial, [gap_line(gaps("gap", initial, 1)["gap"])])}
     for name, run in runs.items():
         people = run.outcome.true_scores.sum((0, 1))
         panels[name] = (people / people.sum(-1, keepdims=True), result_lines(run.summary))

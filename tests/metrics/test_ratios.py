@@ -49,7 +49,7 @@ def test_social_burden_is_the_mean_cost_of_admitted_applicants_who_paid():
 def test_social_burden_applies_where_applicants_pay():
     names = registry.names("environment")
     applies = {name for name in names if SOCIAL_BURDEN.applies(registry.lookup("environment", name))}
-    assert applies == {"college", "college-threshold"}
+    assert applies == {"college", "college-law-school", "college-threshold"}
 
 
 def test_accuracy_and_eligible_burden_come_from_tallies():

@@ -147,7 +147,7 @@ def test_the_registered_threshold_can_be_set():
     rule = registry.lookup("method", "threshold")
     asked = dataclasses.replace(rule.config, min_score=2)
     assert rule.build(asked, ENV).levels.tolist() == [2, 2]
-    with pytest.raises(ValueError, match="min_score must be at least -1, got -2"):
+    with pytest.raises(ValueError, match="min_score must be at least 0, got -2"):
         dataclasses.replace(rule.config, min_score=-2)
 
 

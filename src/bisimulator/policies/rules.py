@@ -46,15 +46,18 @@ class Rule(Generic[C]):
 class ThresholdConfig:
     """Where the threshold lies."""
 
-    min_score: int = -1  # the lowest score that is accepted; -1: the lowest that is profitable
+    min_score: int | None = (
+        None  # the lowest score that is accepted; by default the lowest that is profitable
+    )
 
     def __post_init__(self) -> None:
-        check_int("min_score", self.min_score, min=-1)
+        if self.min_score is not None:
+            check_int("min_score", self.min_score, min=0)
 
 
 def _threshold(config: ThresholdConfig, env: Env) -> Policy:
     """Accept from the score of the configuration on, for all groups."""
-    level = _profitable_score(env) if config.min_score < 0 else config.min_score
+    level = _profitable_score(env) if config.min_score is None else config.min_score
     return thresholds((level,) * env.num_groups)
 
 
