@@ -127,6 +127,26 @@ def test_a_short_training(name, scenario, settings):
     )
 
 
+@pytest.mark.parametrize("name", ["ppo", "dqn"])
+def test_a_short_training_towards_a_goal(name):
+    """On lives: by reward streams with PPO, by the reward with DQN."""
+    entry = registry.lookup("method", name)
+    solver_config = tiny(trainer.SOLVERS[entry.solver][1]())
+    spec = make_spec(
+        "lending",
+        name,
+        goal="min-recall=0.9",
+        solver=solver_config,
+        steps=4 * solver_config.batch,
+        settings={"population": POPULATION, "horizon": HORIZON},
+    )
+    env = spec.make_env()
+    solver = spec.make_solver(env)
+    training = trainer.train(env, solver, (0, 1), view=spec.view)
+    theta, method = all_seeds(training)
+    pinned(f"goal {name} lending", [size(theta), size(method), size(trainer.describe(solver, training))])
+
+
 @pytest.mark.parametrize(("name", "scenario"), matrix(RULES, ["lending", "college"]) + OTHER_RULES)
 def test_the_results_of_a_rule(name, scenario, tmp_path):
     spec = make_spec(
