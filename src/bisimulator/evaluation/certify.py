@@ -20,7 +20,7 @@ from bisimulator.exact._history import certify_history
 from bisimulator.exact.certificate import Certificate, certify_table
 from bisimulator.policies import Policy, as_policy
 
-_MAX_GROUPS = 1_000  # a minute and 1 GB; both grow with the square
+_MAX_GROUPS = 1_000  # time and memory grow with the square
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,7 @@ from bisimulator.goals import Demand
 from bisimulator.goals.demands import DistributionGap, MinRate, MinRecall, RateGap
 from bisimulator.goals.moments import M
 
-# What takes minutes and half a GB; beyond, memory or time would grow with the square or the cube of it.
+# Memory and time grow with the square or the cube of these sizes. The limits are chosen, not measured.
 _MAX_PAIRS = 5_000  # pairs of groups times scores but the last, of a linear programme
 _MAX_TABLE = 700  # groups times scores that are searched together
 _MAX_GROUPS = 1_000  # that are searched one by one
