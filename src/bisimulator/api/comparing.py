@@ -15,7 +15,7 @@ from bisimulator._lazy import import_pandas
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
 from bisimulator.api.training import TrainingResult
 from bisimulator.core import Env
-from bisimulator.errors import check_keywords, shown
+from bisimulator.errors import check_keywords, check_path, shown
 from bisimulator.jobs.labels import labels
 from bisimulator.jobs.references import Reference, references
 from bisimulator.jobs.spec import Spec, make_spec
@@ -169,7 +169,7 @@ class Comparison(Mapping[str, TrainingResult]):
 
     def report(self, out: str | Path) -> list[Path]:
         """Write tables, figures and the page to a folder; returns the files written."""
-        return write_report(self._jobs, Path(out), references=self._references)
+        return write_report(self._jobs, check_path("out", out), references=self._references)
 
     @property
     def _jobs(self) -> list[Result]:
