@@ -32,9 +32,9 @@ class GoalConfig:
     window: float = 20_000.0  # decisions over which the groups' rates and sizes are averaged
     recent: float = 1024.0  # decisions over which violations are measured: delay makes multipliers swing
     eta: float = 0.1  # integral gain: growth of log(1 + multiplier) in 512 decisions per unit of violation
-    proportional: float = 3.0  # proportional gain: how strongly it reacts to the violation at the moment
+    proportional: float = 3.0  # proportional gain: how strongly it reacts to the current violation
     largest_violation: float = 0.1  # a larger one counts as this, so that it neither overshoots nor winds up
-    max_multiplier: float = 50.0
+    max_multiplier: float = 50.0  # the largest multiplier
     balanced: bool = True  # on lives, decide equally often about every group, however small it is
 
     def __post_init__(self) -> None:
@@ -48,9 +48,8 @@ _DECISIONS = 512  # decisions to which `eta` refers: PPO's batch
 
 
 class ControlState(eqx.Module):
-    levels: tuple[
-        Float[Array, ""], ...
-    ]  # what is asked: part of the state, so that levels share a compiled program
+    # the levels of the goal; part of the state, so that all levels share one compiled program
+    levels: tuple[Float[Array, ""], ...]
     seen: Float[Array, ""]  # decisions so far
     squares: Float[Array, ""]  # sum of the squared rewards in the window
     sums: Float[Array, "G M"]  # moments of the decisions in the window

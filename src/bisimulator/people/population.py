@@ -40,9 +40,8 @@ class Population:
     repaid: Float[Values, "G C"]  # how many of the accepted repaid
     repayment: Float[Values, "G C"]  # estimated rates
     notes: tuple[str, ...]  # what to know before using it
-    differences: tuple[
-        GroupDifference, ...
-    ]  # of repayment at equal scores, from the first group; () if unknown
+    # of repayment at equal scores, from the first group; () if unknown
+    differences: tuple[GroupDifference, ...]
     _rows: ScoredRows = dataclasses.field(repr=False)
 
     @classmethod
