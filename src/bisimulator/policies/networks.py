@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from bisimulator import files
 from bisimulator.core import Act, Env
+from bisimulator.errors import check_path
 from bisimulator.policies.policy import Policy
 
 # One weight from each of many groups to each unit would be most of a training's work, so the first layer takes more
@@ -195,7 +196,7 @@ class Network(Policy):
                 f"to_onnx writes networks with discrete actions (MLP), got {type(self.network).__name__}; save the "
                 "training instead: result.save(folder)"
             )
-        files.write_bytes(Path(path), onnx_bytes(self.network, greedy=self.greedy))
+        files.write_bytes(check_path("path", path), onnx_bytes(self.network, greedy=self.greedy))
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
         accepting = env.scenario.accepts(jnp.arange(env.num_actions)).astype(jnp.float32)
