@@ -261,5 +261,5 @@ def test_what_became_of_a_goal_is_exact_where_the_policies_have_exact_values(tmp
 
 @pytest.mark.parametrize("wrong", [5, None, ["runs"], "", "a\0b"])
 def test_what_is_no_path_is_refused(wrong):
-    with pytest.raises((TypeError, ValueError), match="folder must be a path, got .*; pass a text"):
+    with pytest.raises((TypeError, ValueError), match=r"folder must be a path, got .*; pass a text"):
         bisimulator.TrainingResult.load(wrong)

@@ -212,13 +212,8 @@ class TrainingResult:
         path = check_path("folder", folder)
         result = load(path)
         if result is None:
-<<<<<<< HEAD
-            raise ValueError(f"{folder} holds no finished job; `bisimulator runs list` shows those that are")
-        return cls.of(result)
-=======
             raise ValueError(f"{path} holds no finished job; `bisimulator runs list` shows those that are")
-        return cls(result if result.spec.solver is None else with_weights(result, path))
->>>>>>> trust
+        return cls.of(result)
 
     @cached_property
     def _title(self) -> str:
