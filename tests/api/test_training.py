@@ -61,6 +61,18 @@ def test_frames_figures_and_text(result):
     assert "<table>" in result._repr_html_()
 
 
+def test_what_a_result_holds_prints_shortly(result):
+    evaluation = bisimulator.evaluate(ENV, bisimulator.policies.accept_all(), seeds=2, episodes=1)
+    for held in (result.result, result.curves, result.policy(), result.env(), evaluation.outcome):
+        assert len(repr(held)) < 300
+        assert len(held._repr_html_()) < 600
+    assert (
+        repr(result.curves)
+        == f"Curves(4 points up to step 80, {len(result.curves.values)} columns in .values)"
+    )
+    assert repr(result.result) == f"Result({result.spec.name}, 2 seeds x 2 episodes)"
+
+
 def test_without_pandas_the_message_says_what_to_install(result, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):

@@ -23,7 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 from bisimulator._html import html_table
 from bisimulator.adapters._group_rates import RATES, decision_moments, gap, rates
 from bisimulator.adapters._recent_decisions import StateDict
-from bisimulator.adapters.group_info import AttributeLookup, env_attribute, group_spec
+from bisimulator.adapters.group_info import (
+    AttributeLookup,
+    check_finite,
+    check_groups,
+    env_attribute,
+    group_spec,
+)
 from bisimulator.errors import check_int, check_keywords, check_real
 from bisimulator.goals import Goal, GoalConfig
 from bisimulator.goals.control import Controller, ControlState
@@ -71,9 +77,7 @@ class GoalCorrector:
         self.decisions_per_person = check_real("decisions_per_person", decisions_per_person, min=1e-6)
         self.controller = Controller(self.goal, goal_config(control), self.num_groups, num_scores=0)
         self.recorded = 0  # decisions so far
-        self._state: ControlState | None = (
-            None  # of every kind of acceptance; unknown before the first decision
-        )
+        self._state: ControlState | None = None  # per kind of acceptance; unknown before the first decision
         self._unmeasured: list[tuple[NDArray[np.float32], NDArray[np.int64]]] = []
         self._num_unmeasured = 0
 
@@ -149,14 +153,18 @@ class GoalCorrector:
         if self._num_unmeasured >= self.controller.config.window:  # older ones would hardly count
             self.learn()
 
-    def learn(self) -> bool:
-        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded."""
+    def learn(self, pace: float = 1.0) -> bool:
+        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded.
+
+        Args:
+            pace: the solver's learning rate as a share of the one at the start, so that multipliers slow down with it.
+        """
         if not self._unmeasured:
             return False
         moments, group = zip(*self._unmeasured, strict=True)
         self._unmeasured, self._num_unmeasured = [], 0
         self._state = _measure(
-            self.controller, self._state, np.concatenate(moments, 1), _known(np.concatenate(group))
+            self.controller, self._state, np.concatenate(moments, 1), _known(np.concatenate(group)), pace
         )
         return True
 
@@ -250,15 +258,8 @@ class GoalCorrector:
             if qualified is None and columns & {M.QUALIFIED, M.APPROVED_QUALIFIED}:
                 raise _missing("qualified", demand.text, "whether accepting the person would have been right")
         reward, group = np.asarray(rewards, np.float32), np.asarray(groups, np.int64)
-        if (group >= self.num_groups).any():
-            raise ValueError(
-                f"group must be below num_groups = {self.num_groups}, got {group.max()}; "
-                f"count groups from 0, or pass num_groups={group.max() + 1}"
-            )
-        if not np.isfinite(reward[group >= 0]).all():
-            raise ValueError(
-                "rewards must be finite, got NaN or infinity; check where the environment computes them"
-            )
+        check_groups(group, self.num_groups)
+        check_finite("rewards", reward[group >= 0])
         flags = None if accepted is None else np.asarray(accepted, np.float32)
         right = None if qualified is None else np.asarray(qualified, np.float32)
         return decision_moments(reward, group, flags, right, self.decisions_per_person), group
@@ -287,9 +288,13 @@ def _known(group: NDArray[np.int64]) -> NDArray[np.int32]:
 
 @partial(jax.jit, static_argnums=0)
 def _measure(
-    controller: Controller, state: ControlState, moments: Float[Array, "K B M"], group: Int[Array, "B"]
+    controller: Controller,
+    state: ControlState,
+    moments: Float[Array, "K B M"],
+    group: Int[Array, "B"],
+    pace: Float[Array, ""],
 ) -> ControlState:
-    return jax.vmap(controller.measure, (0, 0, None))(state, moments, group)
+    return jax.vmap(controller.measure, (0, 0, None, None))(state, moments, group, pace)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -14,6 +14,7 @@ from scipy import stats
 
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
+from bisimulator._text import aligned
 from bisimulator.adapters._decisions import Acceptance, Accepted
 from bisimulator.adapters._episodes import ActFunction, AnyEnv, Model, act_function, episode_steps
 from bisimulator.adapters._group_rates import RATES, decision_moments, rates
@@ -138,9 +139,7 @@ class GroupMetrics:
         return f"Group metrics of {self.env}: {len(self.sums)} episodes, return {_text(self.average_return)}"
 
     def __repr__(self) -> str:
-        table = [self._head, *self._rows]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
+        lines = aligned([self._head, *self._rows])
         return "\n".join([self._title, *(f"  {line}".rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:

@@ -100,4 +100,4 @@ def scenario_of(env: Env | str) -> tuple[str, dict[str, object]]:
 
 def warn_of_failures(finished: Finished) -> None:
     for title, reason in finished.failures.items():
-        warnings.warn(f"{title} failed: {reason}", stacklevel=3)
+        warnings.warn(f"{title} failed: {reason}", stacklevel=4)

@@ -195,21 +195,41 @@ def _by_share(by_cdf: Array, xp: ModuleType) -> Array:
     return xp.concatenate([by_share, xp.zeros((*by_share.shape[:-1], 1))], -1)
 
 
-class MinRecall(MinRate):
+class Recall(Demand):
+    """Rates are recalls."""
+
+    rate, unit = "recall", "recalls"
+    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
+
+
+class Approval(Demand):
+    """Rates are approval rates."""
+
+    rate, unit = "approval rate", "approval rates"
+    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
+
+
+class Return(Demand):
+    """Rates are returns per person."""
+
+    rate, unit = "return per person", "reward per person"
+    numerator, denominator = M.REWARD, M.PEOPLE
+
+    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
+        return reward * visits**0.5
+
+
+class MinRecall(Recall, MinRate):
     name = "min-recall"
     summary = "every group's recall is at least the level"
-    rate, unit = "recall", "recalls"
-    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
-class RecallGap(RateGap):
+class RecallGap(Recall, RateGap):
     name = "recall-gap"
     summary = "the groups' recalls differ by at most the level"
-    rate, unit = "recall", "recalls"
-    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
-class BenefitGap(RateGap):
+class BenefitGap(Recall, RateGap):
     """ELBERT's bias: supply over demand. With one applicant at a time, supply is a qualified person who is accepted."""
 
     needs_applicants: ClassVar[bool] = False
@@ -217,41 +237,27 @@ class BenefitGap(RateGap):
     name = "benefit-gap"
     summary = "the groups' benefit rates (supply over demand) differ by at most the level"
     rate, unit = "benefit rate", "benefit rates"
-    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
-class MinApproval(MinRate):
+class MinApproval(Approval, MinRate):
     name = "min-approval"
     summary = "every group's approval rate is at least the level"
-    rate, unit = "approval rate", "approval rates"
-    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
 
 
-class ApprovalGap(RateGap):
+class ApprovalGap(Approval, RateGap):
     name = "approval-gap"
     summary = "the groups' approval rates differ by at most the level"
-    rate, unit = "approval rate", "approval rates"
-    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
 
 
-class MinReturn(MinRate):
+class MinReturn(Return, MinRate):
     name = "min-return"
     summary = "every group's return per person is at least the level"
-    rate, unit = "return per person", "reward per person"
-    numerator, denominator, min_level = M.REWARD, M.PEOPLE, float("-inf")
-
-    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        return reward * visits**0.5
+    min_level = float("-inf")
 
 
-class ReturnGap(RateGap):
+class ReturnGap(Return, RateGap):
     name = "return-gap"
     summary = "the groups' returns per person differ by at most the level (demographic parity, definition 5)"
-    rate, unit = "return per person", "reward per person"
-    numerator, denominator = M.REWARD, M.PEOPLE
-
-    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        return reward * visits**0.5
 
 
 class CreditGap(DistributionGap):

@@ -22,6 +22,7 @@ from bisimulator.policies.policy import Policy
 # groups than this by fixed codes. What tells groups apart is then learned by the layers after it.
 _MOST_WEIGHED = 32
 
+_MAX_ROWS = 4096  # observations that are evaluated at once
 _ON_ONE_CORE = 512  # observations in a product that is not split over the cores
 
 
@@ -207,7 +208,14 @@ def _accept_probability(
     network: Callable[[Float[Array, "*B D"]], Float[Array, "*B A"]],
     greedy: bool,
     accepting: Float[Array, "A"],
-    obs: Float[Array, "*B D"],
-) -> Float[Array, "*B"]:
-    outputs = network(obs)
-    return accepting[outputs.argmax(-1)] if greedy else jax.nn.softmax(outputs) @ accepting
+    obs: Float[Array, "B D"],
+) -> Float[Array, "B"]:
+    def probability(obs: Float[Array, "b D"]) -> Float[Array, "b"]:
+        outputs = network(obs)
+        return accepting[outputs.argmax(-1)] if greedy else jax.nn.softmax(outputs) @ accepting
+
+    # in parts: products of more rows than fit into the cache are a thousand times slower
+    parts = -(-obs.shape[0] // _MAX_ROWS)
+    padded = jnp.pad(obs, ((0, parts * _MAX_ROWS - obs.shape[0]), (0, 0)))
+    found: Float[Array, "P R"] = jax.lax.map(probability, padded.reshape(parts, _MAX_ROWS, -1))
+    return found.reshape(-1)[: obs.shape[0]]
