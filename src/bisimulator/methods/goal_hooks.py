@@ -106,7 +106,8 @@ class GoalHooks(Method):
         return {**self.inner.diagnostics(state.inner), **self.controller.diagnostics(state.control)}
 
     def used_hooks(self) -> frozenset[Hook]:
-        return self.inner.used_hooks() | {"measure", "reward", "training_params"}
+        own: frozenset[Hook] = frozenset({"measure", "reward"})
+        return self.inner.used_hooks() | own | ({"training_params"} if self.balanced else frozenset())
 
     def _pace(self, control: ControlState) -> Float[Array, ""]:
         """The share of the learning rate that is left."""
