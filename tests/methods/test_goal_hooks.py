@@ -311,7 +311,7 @@ def test_prices_of_balanced_lives_are_those_of_lives_as_they_come():
             start(method, env).control,
             sums=moments,
             squares=jnp.float32(1),
-            multipliers=(jnp.array([0.0, 1.0, 0.0, 0.0]),),
+            multipliers=multipliers,
         )
         prices.append(np.asarray(method.controller.prices(control)))
     assert np.abs(prices[0]).max() > 0.01
