@@ -257,3 +257,9 @@ def test_what_became_of_a_goal_is_exact_where_the_policies_have_exact_values(tmp
     college = bisimulator.make("college", population=5, horizon=6)
     (outcome,) = bisimulator.train(college, "ppo", goal="min-recall=0.9", **options).goal_outcomes
     assert outcome.measured == f"simulated, {SMALL['seeds'] * SMALL['episodes']} episodes"
+
+
+@pytest.mark.parametrize("wrong", [5, None, ["runs"], "", "a\0b"])
+def test_what_is_no_path_is_refused(wrong):
+    with pytest.raises((TypeError, ValueError), match=r"folder must be a path, got .*; pass a text"):
+        bisimulator.TrainingResult.load(wrong)

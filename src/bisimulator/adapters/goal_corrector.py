@@ -153,14 +153,18 @@ class GoalCorrector:
         if self._num_unmeasured >= self.controller.config.window:  # older ones would hardly count
             self.learn()
 
-    def learn(self) -> bool:
-        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded."""
+    def learn(self, pace: float = 1.0) -> bool:
+        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded.
+
+        Args:
+            pace: the solver's learning rate as a share of the one at the start, so that multipliers slow down with it.
+        """
         if not self._unmeasured:
             return False
         moments, group = zip(*self._unmeasured, strict=True)
         self._unmeasured, self._num_unmeasured = [], 0
         self._state = _measure(
-            self.controller, self._state, np.concatenate(moments, 1), _known(np.concatenate(group))
+            self.controller, self._state, np.concatenate(moments, 1), _known(np.concatenate(group)), pace
         )
         return True
 
@@ -284,9 +288,13 @@ def _known(group: NDArray[np.int64]) -> NDArray[np.int32]:
 
 @partial(jax.jit, static_argnums=0)
 def _measure(
-    controller: Controller, state: ControlState, moments: Float[Array, "K B M"], group: Int[Array, "B"]
+    controller: Controller,
+    state: ControlState,
+    moments: Float[Array, "K B M"],
+    group: Int[Array, "B"],
+    pace: Float[Array, ""],
 ) -> ControlState:
-    return jax.vmap(controller.measure, (0, 0, None))(state, moments, group)
+    return jax.vmap(controller.measure, (0, 0, None, None))(state, moments, group, pace)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -16,7 +16,7 @@ from bisimulator._text import aligned
 from bisimulator.api._running import scenario_of
 from bisimulator.api.training import TrainingResult, train_all
 from bisimulator.core import Env
-from bisimulator.errors import check_keywords, shown
+from bisimulator.errors import check_keywords, check_path, shown
 from bisimulator.jobs.labels import labels
 from bisimulator.jobs.references import Reference, references
 from bisimulator.jobs.spec import Spec, make_spec
@@ -165,7 +165,7 @@ class Comparison(Mapping[str, TrainingResult]):
 
     def report(self, out: str | Path) -> list[Path]:
         """Write tables, figures and the page to a folder; returns the files written."""
-        return write_report(self._jobs, Path(out), references=self._references)
+        return write_report(self._jobs, check_path("out", out), references=self._references)
 
     @property
     def _jobs(self) -> list[Result]:

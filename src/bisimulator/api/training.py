@@ -13,6 +13,7 @@ from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
 from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
 from bisimulator.core import Env, Values, View
+from bisimulator.errors import check_path
 from bisimulator.evaluation.goal_outcome import GoalOutcome, goal_outcomes
 from bisimulator.exact.chain import Expectation
 from bisimulator.goals import Goal
@@ -196,8 +197,9 @@ class TrainingResult:
 
     def save(self, folder: str | Path) -> None:
         """Write the job to a folder; `TrainingResult.load` reads it."""
-        files.write_json(Path(folder) / "config.json", self.spec.to_dict())
-        save(self.result, Path(folder))
+        path = check_path("folder", folder)
+        files.write_json(path / "config.json", self.spec.to_dict())
+        save(self.result, path)
 
     @classmethod
     def of(cls, result: Result) -> TrainingResult:
@@ -207,10 +209,10 @@ class TrainingResult:
     @classmethod
     def load(cls, folder: str | Path) -> TrainingResult:
         """A finished job from its folder, as `train`, `compare` and the commands write it."""
-        folder = Path(folder)
-        result = load(folder)
+        path = check_path("folder", folder)
+        result = load(path)
         if result is None:
-            raise ValueError(f"{folder} holds no finished job; `bisimulator runs list` shows those that are")
+            raise ValueError(f"{path} holds no finished job; `bisimulator runs list` shows those that are")
         return cls.of(result)
 
     @cached_property

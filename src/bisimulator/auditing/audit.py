@@ -22,6 +22,7 @@ from bisimulator.auditing.past_decisions import RejectedRange
 from bisimulator.auditing.summary_words import summary_statements
 from bisimulator.auditing.words import Statement
 from bisimulator.core import Env
+from bisimulator.errors import check_path
 from bisimulator.goals import Goal
 from bisimulator.people.population import Population
 
@@ -107,7 +108,7 @@ class Audit:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the page and the tables to a folder; returns the files written."""
-        return write_audit(self.result, Path(folder))
+        return write_audit(self.result, check_path("folder", folder))
 
     @property
     def _title(self) -> str:
@@ -201,5 +202,6 @@ def audit(
         episodes=episodes,
         notes=whose.notes,
         past=whose.past,
+        rate_ranges=whose.rate_ranges,
     )
     return Audit(result)

@@ -55,6 +55,11 @@ def mean_and_half_width(values: ArrayLike) -> tuple[float, float]:
     return float(known.mean()), float(stats.t.ppf((1 + _CONFIDENCE) / 2, known.size - 1) * error)
 
 
+def standard_error(half_width: float, size: int) -> float:
+    """The standard error of a mean of `size` values, from half the width of Student's interval around it."""
+    return float(half_width / stats.t.ppf((1 + _CONFIDENCE) / 2, size - 1)) if size > 1 else np.nan
+
+
 def iqm_interval(values: ArrayLike, rng: np.random.Generator) -> Interval:
     """The interquartile mean, which is robust to single outliers, with its percentile bootstrap interval."""
     known = _known(values)

@@ -24,6 +24,12 @@ class Goal:
 
     demands: tuple[Demand, ...]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.demands, tuple) or not all(isinstance(one, Demand) for one in self.demands):
+            raise TypeError(
+                f"a goal is made of demands, got {shown(self.demands)}; pass Goal.parse('min-recall=0.9')"
+            )
+
     @classmethod
     def parse(cls, goal: str | Goal | Sequence[str]) -> Goal:
         """A goal from its text, `NAME=LEVEL` or `NAME=LEVEL,raise-only`; several texts are all demanded.
@@ -56,6 +62,8 @@ class Goal:
             >>> Goal.sweep("min-recall=0.8:1:0.1")
             [Goal('min-recall=0.8'), Goal('min-recall=0.9'), Goal('min-recall=1')]
         """
+        if not isinstance(text, str):
+            raise TypeError(f"a sweep of goals is a text, got {shown(text)}; try 'min-recall=0.7:1:0.05'")
         name, _, rest = text.strip().partition("=")
         levels, *flags = rest.split(",")
         try:

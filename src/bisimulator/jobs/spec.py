@@ -76,8 +76,10 @@ class Spec:
             Goal.parse(self.goal),
             env,
             self.control,
-            streams=self.view == "life" and "streams" in hooks,
+            lives=self.view == "life",
+            streams="streams" in hooks,
             group_blind=self.solver.group_blind,
+            decisions=self.steps if self.solver.anneal else None,
         )
 
 

@@ -63,7 +63,10 @@ def jobs() -> list[PaperJob]:
         PaperJob("lending-delayed-impact", "a-ppo", "A-PPO", LENDING),
         PaperJob("lending-delayed-impact", "elbert", "ELBERT-PO", FASTER),
         PaperJob("lending-delayed-impact", "ppo", options=LENDING | {"goal": "recall-gap=0.02"}),
-        *(_rule("lending-delayed-impact", name, LENDING) for name in ("threshold", "max-util", "accept-all")),
+        *(
+            PaperJob("lending-delayed-impact", name, options={"episodes": LENDING["episodes"]})
+            for name in ("threshold", "max-util", "accept-all")
+        ),
         PaperJob("infectious-harder", "ppo", "G-PPO", INFECTIOUS),
         PaperJob(
             "infectious-harder", "r-ppo", "R-PPO", INFECTIOUS | {"config": {"zeta": 0.1, "omega": 0.05}}
@@ -82,7 +85,7 @@ def jobs() -> list[PaperJob]:
 
 
 def _rule(scenario: str, method: str, options: dict[str, Any]) -> PaperJob:
-    return PaperJob(scenario, method, options={"episodes": options["episodes"]})
+    return PaperJob(scenario, method, method, {"episodes": options["episodes"]})
 
 
 PAPER = Paper(
