@@ -217,4 +217,5 @@ def _accept_probability(
     # in parts: products of more rows than fit into the cache are a thousand times slower
     parts = -(-obs.shape[0] // _MAX_ROWS)
     padded = jnp.pad(obs, ((0, parts * _MAX_ROWS - obs.shape[0]), (0, 0)))
-    return jax.lax.map(probability, padded.reshape(parts, _MAX_ROWS, -1)).reshape(-1)[: obs.shape[0]]
+    found: Float[Array, "P R"] = jax.lax.map(probability, padded.reshape(parts, _MAX_ROWS, -1))
+    return found.reshape(-1)[: obs.shape[0]]
