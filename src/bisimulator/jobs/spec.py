@@ -46,7 +46,7 @@ class Spec:
     steps: int = 400_000  # environment steps of training per seed
     episodes: int = 5  # evaluation episodes per seed
     greedy: bool = True  # evaluate the most probable action; False: sampled, as in training
-    view: View = "queue"  # what the solver is trained on: the queue of applicants, or single lives
+    view: View = "queue"  # an episode of training: the queue of applicants, or one person's life
     goal: str = ""  # the fairness goal, as `Goal.parse` reads it; empty: none
     control: Any = None  # how the goal's multipliers are controlled; None without a goal
     curve_every: int = 10_000  # training steps between two evaluations of the learning curve; 0: no curve
