@@ -77,8 +77,8 @@ def compare(
     specs = make_variants(
         scenario,
         names,
-        sweep or {},
-        solver_sweep or {},
+        _checked("sweep", sweep),
+        _checked("solver_sweep", solver_sweep),
         settings=settings,
         seeds=seeds,
         steps=steps,
@@ -87,6 +87,18 @@ def compare(
     results, failures = train_all(specs, out, progress)
     written = labels([result.spec for result in results])
     return Comparison(scenario, dict(zip(written, results, strict=True)), failures)
+
+
+def _checked(name: str, sweep: Options | None) -> Options:
+    """The values to try of each option; none at all is fine."""
+    if sweep is None:
+        return {}
+    values = sweep.values() if isinstance(sweep, Mapping) else [None]
+    if any(isinstance(each, str) or not isinstance(each, Iterable) for each in values):
+        raise TypeError(
+            f"{name} must map options to lists of values, got {shown(sweep)}; pass {{'alpha': [1, 2]}}"
+        )
+    return sweep
 
 
 def make_variants(
