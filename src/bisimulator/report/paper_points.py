@@ -206,8 +206,8 @@ def points_sentence(points: PaperPoints) -> str:
         f"{counts[BEATEN]} beaten, {counts[MISSED]} missed and {counts[NOT_RUN]} not run. A method matches a number if "
         f"its reward is not lower by more than {TOLERANCE_SHARE:.0%} and its bias not higher by more than "
         f"{TOLERANCE_BIAS:g}, and beats it if it is better by more than the error with which the number was read off a "
-        f"figure. A rule must have the same numbers: those of another simulation within {TOLERANCE_ERRORS} standard errors "
-        f"and their rounding, printed ones within {TOLERANCE_SHARE:.0%}."
+        f"figure. A rule must have the same numbers: those of another simulation within {TOLERANCE_ERRORS} standard "
+        f"errors and their rounding, printed ones within {TOLERANCE_SHARE:.0%}."
     )
 
 
