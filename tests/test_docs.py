@@ -386,6 +386,13 @@ def test_results_and_grids_are_filled_in(fill, tmp_path):
     assert "old" not in new
     assert fill["filled"](new, tmp_path) == new
 
+    (tmp_path / "baselines").mkdir()
+    row = ["lending", "R-PPO", "r-ppo", "recall_gap", "lower", 0.5, 0.1, "", "", "", ""]
+    with (tmp_path / "baselines" / "lending.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([CSV_COLUMNS, row])
+    baseline = fill["filled"]("<!-- results:begin r-ppo -->\n<!-- results:end -->", tmp_path)
+    assert "| R-PPO | here | 0.50 ± 0.10 |\n\n<!-- results:end -->" in baseline
+
     tuning = tmp_path / "tuning.csv"
     tuning.write_text(
         'method,scenario,settings,recall_gap,credit_gap,passes\nelbert,lending,"{""a"": 2e4}",0.0597,,no\n'
