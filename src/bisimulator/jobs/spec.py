@@ -79,7 +79,6 @@ class Spec:
             lives=self.view == "life",
             streams="streams" in hooks,
             group_blind=self.solver.group_blind,
-            decisions=self.steps if self.solver.anneal else None,
         )
 
 
