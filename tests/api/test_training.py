@@ -61,6 +61,18 @@ def test_frames_figures_and_text(result):
     assert "<table>" in result._repr_html_()
 
 
+def test_what_a_result_holds_prints_shortly(result):
+    evaluation = bisimulator.evaluate(ENV, bisimulator.policies.accept_all(), seeds=2, episodes=1)
+    for held in (result.result, result.curves, result.policy(), result.env(), evaluation.outcome):
+        assert len(repr(held)) < 300
+        assert len(held._repr_html_()) < 600
+    assert (
+        repr(result.curves)
+        == f"Curves(4 points up to step 80, {len(result.curves.values)} columns in .values)"
+    )
+    assert repr(result.result) == f"Result({result.spec.name}, 2 seeds x 2 episodes)"
+
+
 def test_without_pandas_the_message_says_what_to_install(result, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
@@ -245,3 +257,9 @@ def test_what_became_of_a_goal_is_exact_where_the_policies_have_exact_values(tmp
     college = bisimulator.make("college", population=5, horizon=6)
     (outcome,) = bisimulator.train(college, "ppo", goal="min-recall=0.9", **options).goal_outcomes
     assert outcome.measured == f"simulated, {SMALL['seeds'] * SMALL['episodes']} episodes"
+
+
+@pytest.mark.parametrize("wrong", [5, None, ["runs"], "", "a\0b"])
+def test_what_is_no_path_is_refused(wrong):
+    with pytest.raises((TypeError, ValueError), match=r"folder must be a path, got .*; pass a text"):
+        bisimulator.TrainingResult.load(wrong)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from bisimulator import registry
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
-from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
-from bisimulator.api.training import TrainingResult
+from bisimulator._text import aligned
+from bisimulator.api._running import scenario_of
+from bisimulator.api.training import TrainingResult, train_all
 from bisimulator.core import Env
-from bisimulator.errors import check_keywords, shown
+from bisimulator.errors import check_keywords, check_path, shown
 from bisimulator.jobs.labels import labels
 from bisimulator.jobs.references import Reference, references
 from bisimulator.jobs.spec import Spec, make_spec
@@ -83,14 +84,9 @@ def compare(
         steps=steps,
         **options,
     )
-    with job_folder(out) as folder:
-        finished = run_jobs(specs, folder, console_of(progress))
-        if not finished.results:
-            finished.raise_failures()
-        warn_of_failures(finished)
-        results = [TrainingResult.load(folder / result.spec.name) for result in finished.results]
+    results, failures = train_all(specs, out, progress)
     written = labels([result.spec for result in results])
-    return Comparison(scenario, dict(zip(written, results, strict=True)), finished.failures)
+    return Comparison(scenario, dict(zip(written, results, strict=True)), failures)
 
 
 def make_variants(
@@ -169,7 +165,7 @@ class Comparison(Mapping[str, TrainingResult]):
 
     def report(self, out: str | Path) -> list[Path]:
         """Write tables, figures and the page to a folder; returns the files written."""
-        return write_report(self._jobs, Path(out), references=self._references)
+        return write_report(self._jobs, check_path("out", out), references=self._references)
 
     @property
     def _jobs(self) -> list[Result]:
@@ -189,11 +185,7 @@ class Comparison(Mapping[str, TrainingResult]):
 
     def __repr__(self) -> str:
         head, rows = self._grid
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]
-        ]
-        return "\n".join([f"Comparison on {self.scenario}", *lines])
+        return "\n".join([f"Comparison on {self.scenario}", *aligned([head, *rows])])
 
     def _repr_html_(self) -> str:
         return html_table(f"Comparison on {self.scenario}", *self._grid)

@@ -22,9 +22,9 @@ def make_compare(sweep: Sweep | None = None, solver_sweep: Sweep | None = None) 
         settings: Settings = (),
         jobs: Annotated[JobOptions, tyro.conf.OmitArgPrefixes] = JobOptions(),  # noqa: B008
     ) -> None:
-        """Several methods on a scenario: the paper's table with the published numbers beside ours.
+        """Train several methods on a scenario and print the paper's table, with our numbers and the published ones.
 
-        Variants of a method: --method.OPTION VALUE ... and --solver.OPTION VALUE ... try each value, such as
+        --method.OPTION VALUE ... and --solver.OPTION VALUE ... train one variant per value, such as
         --methods ppo-bisimulator --method.gauge kappa --method.kappa 0 0.05 0.1. (PPO: about 30 s per job on 2 cores.)
 
         Args:
