@@ -55,7 +55,7 @@ def join_stored(job: int, spec: Spec, out: Path) -> tuple[Result | None, list[Pa
         return None, missing
     if len(parts) == 1:
         return found[0], []
-    whole = [with_weights(r, p.folder) for r, p in zip(found, parts, strict=True) if r is not None]
+    whole = [with_weights(result) for result in found if result is not None]
     joined = join(spec, whole)
     with only_one(folder, patience=float("inf")):
         files.write_json(folder / CONFIG, spec.to_dict())
