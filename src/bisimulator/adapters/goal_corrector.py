@@ -17,10 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.core import ActType, ObsType
 from gymnasium.vector import VectorEnv
-from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike, NDArray
 
 from bisimulator._html import html_table
+from bisimulator.adapters import _compiled_goal as compiled
+from bisimulator.adapters._compiled_goal import known_groups
 from bisimulator.adapters._group_rates import RATES, decision_moments, gap, rates
 from bisimulator.adapters._recent_decisions import StateDict
 from bisimulator.adapters.group_info import (
@@ -70,8 +71,8 @@ class GoalCorrector:
         for demand in self.goal.demands:
             if demand.needs_lives:
                 raise ValueError(
-                    f"{demand.name} needs the scores at the end of lives, which are known to the library's own solvers "
-                    f"only, got {demand.text!r}; use bisimulator.train, or a goal such as return-gap=0.1"
+                    f"{demand.name} needs people's final scores, which only the library's own solvers know, got "
+                    f"{demand.text!r}; use bisimulator.train, or a goal such as return-gap=0.1"
                 )
         self.num_groups = check_int("num_groups", num_groups, min=2)
         self.decisions_per_person = check_real("decisions_per_person", decisions_per_person, min=1e-6)
@@ -153,18 +154,17 @@ class GoalCorrector:
         if self._num_unmeasured >= self.controller.config.window:  # older ones would hardly count
             self.learn()
 
-    def learn(self, pace: float = 1.0) -> bool:
-        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded.
-
-        Args:
-            pace: the solver's learning rate as a share of the one at the start, so that multipliers slow down with it.
-        """
+    def learn(self) -> bool:
+        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded."""
         if not self._unmeasured:
             return False
         moments, group = zip(*self._unmeasured, strict=True)
         self._unmeasured, self._num_unmeasured = [], 0
-        self._state = _measure(
-            self.controller, self._state, np.concatenate(moments, 1), _known(np.concatenate(group)), pace
+        self._state = compiled.measure(
+            self.controller,
+            self._state,
+            np.concatenate(moments, 1),
+            known_groups(np.concatenate(group)),
         )
         return True
 
@@ -182,7 +182,7 @@ class GoalCorrector:
         moments, group = self._moments(rewards, groups, accepted, qualified)
         if self._state is None or not self.goal.demands or not group.size:
             return np.zeros(group.shape, np.float32)
-        return np.asarray(_correction(self.controller, self._state, moments, _known(group)))
+        return np.asarray(compiled.correction(self.controller, self._state, moments, known_groups(group)))
 
     def describe(self) -> dict[str, float]:
         """What is worth logging: rates per group on recent decisions, their gaps, and the multipliers.
@@ -279,26 +279,3 @@ def _missing(name: str, goal: str, meaning: str) -> ValueError:
         f"{goal} needs info['{name}'], {meaning}, which is missing; set it in every step, or wrap the environment: "
         f"WithGroups(env, ..., {name}=lambda before, action, after, info: ...)"
     )
-
-
-def _known(group: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Decisions on nobody have no moments, so it does not matter which group they are counted in."""
-    return np.maximum(group, 0).astype(np.int32)
-
-
-@partial(jax.jit, static_argnums=0)
-def _measure(
-    controller: Controller,
-    state: ControlState,
-    moments: Float[Array, "K B M"],
-    group: Int[Array, "B"],
-    pace: Float[Array, ""],
-) -> ControlState:
-    return jax.vmap(controller.measure, (0, 0, None, None))(state, moments, group, pace)
-
-
-@partial(jax.jit, static_argnums=0)
-def _correction(
-    controller: Controller, state: ControlState, moments: Float[Array, "K B M"], group: Int[Array, "B"]
-) -> Float[Array, "B"]:
-    return jax.vmap(controller.correction, (0, 0, None))(state, moments, group).sum(0)

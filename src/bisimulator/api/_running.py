@@ -23,7 +23,7 @@ from bisimulator.report.progress import JobStates, progress_view
 
 @dataclasses.dataclass(frozen=True)
 class Finished:
-    """What became of some jobs, in their order."""
+    """The results of some jobs, in their order."""
 
     results: list[Result]
     failures: dict[str, str]  # title of a job -> why it failed

@@ -112,6 +112,7 @@ class LearnedFrontier:
 
     @property
     def asked(self) -> Float[Values, "L"]:
+        """The levels of the goal."""
         return np.array([_demand(result).level for result in self.results])
 
     def to_frame(self) -> pandas.DataFrame:
@@ -158,7 +159,7 @@ class LearnedFrontier:
 
     @property
     def head(self) -> tuple[str, ...]:
-        return ("asked", "reached", "return", "best by score and group", "best of any policy")
+        return ("goal", "reached", "return", "best by score and group", "best of any policy")
 
     def __repr__(self) -> str:
         return "\n".join([self.title, *aligned([self.head, *self._rows])])

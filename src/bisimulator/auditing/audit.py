@@ -154,23 +154,23 @@ def audit(
     progress: bool = True,
     **settings: object,
 ) -> Audit:
-    """How a policy treats the groups of a population over time, compared with the provable optimum.
+    """Audit how a policy treats the groups of a population over time, compared with the provable optimum.
 
     Args:
         policy: thresholds (`640`, or `{"white": 640, "others": 620}`), a rule's name, a training's result, a function
             of score and group, a fitted classifier (scikit-learn's `predict` and `predict_proba`), the path of an ONNX
             or skops file or of a finished job, or anything that `bisimulator.evaluate` takes.
         people: a `Population`, a lending environment, or a scenario's name; a training has its own.
-        goal: what you ask of a policy, such as "min-recall=0.9"; the audit says whether it is met, and names the best
-            policy by score and group that meets it.
-        group_blind: the policies that the audit names do not look at the group; a minute more.
+        goal: a fairness goal, such as "min-recall=0.9"; the audit says whether the policy meets it, and names the best
+            policy by score and group that does.
+        group_blind: the policies that the audit names do not see the group; takes a minute more.
         gamma: if past decisions rejected people (`accepted=` of a `Population`): how many times less often these repay
             at most than the accepted with equal scores; 2 by default. All that depends on them is given as a range.
         inputs: what a model is given, in the order of its columns: "score", "group", "group=NAME" for 1 or 0, or
             columns that `features=` of the population names; by default the score, then all of these.
         accepts: the class of the people whom a model accepts; 0 if it predicts defaults.
         cutoff: accept from this probability of that class on; None: if the model predicts it.
-        trusted: types that a skops file may contain beside those that skops knows; loading them may run code.
+        trusted: types that a skops file may contain in addition to those that skops knows; loading them may run code.
         in_bins: thresholds count bins from 0, not points.
         seed: which policy of a training; the first one by default.
         seeds: independent repetitions of the simulation, if the policy has no exact numbers.

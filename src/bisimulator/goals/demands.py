@@ -1,4 +1,4 @@
-"""The kinds of demands: what is asked of the groups' rates.
+"""The kinds of demands on the rates of groups.
 
 A demand maps rates (G, R) to slacks (D,), which must not be negative, and multipliers (D,) to the pressure that they
 put on the rates, the sum over demands of multiplier times derivative. Both work on NumPy and JAX arrays: `xp` is the
@@ -64,7 +64,7 @@ class Demand(abc.ABC):
 
     @abc.abstractmethod
     def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
-        """The level that the rates meet exactly: what is reached, to compare with what was asked."""
+        """The level that the rates meet exactly, to compare with the level of the demand."""
 
     def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         """(D,): not negative if the demand is met; a group that is not `known` (G,) demands nothing."""

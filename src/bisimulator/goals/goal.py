@@ -15,7 +15,7 @@ _MAX_SWEEP = 1000  # goals
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What is asked of a policy, beside a high return. All demands have to be met.
+    """A fairness goal: one or more demands, all of which a policy has to meet.
 
     Example:
         >>> Goal.parse("min-recall=0.9")

@@ -46,7 +46,7 @@ class Spec:
     steps: int = 400_000  # environment steps of training per seed
     episodes: int = 5  # evaluation episodes per seed
     greedy: bool = True  # evaluate the most probable action; False: sampled, as in training
-    view: View = "queue"  # what the solver is trained on: the queue of applicants, or single lives
+    view: View = "queue"  # an episode of training: the queue of applicants, or one person's life
     goal: str = ""  # the fairness goal, as `Goal.parse` reads it; empty: none
     control: Any = None  # how the goal's multipliers are controlled; None without a goal
     curve_every: int = 10_000  # training steps between two evaluations of the learning curve; 0: no curve
@@ -79,7 +79,6 @@ class Spec:
             lives=self.view == "life",
             streams="streams" in hooks,
             group_blind=self.solver.group_blind,
-            decisions=self.steps if self.solver.anneal else None,
         )
 
 
@@ -169,7 +168,7 @@ _IN_LIVES: dict[str, dict[str, object]] = {
 # them, and it stays stochastic: DQN samples too, because a greedy policy jumps between thresholds. What DQN explores
 # counts towards the goal, so it stops early.
 _WITH_GOAL: dict[str, dict[str, object]] = {
-    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2, "entropy": 0.02},
+    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2},
     "dqn": {
         "learning_rate": 5e-5,
         "average": 0.2,

@@ -22,15 +22,23 @@ class RateIntervals(NamedTuple):
     level: Float[Values, "G"]  # of each group's rates, as a whole
     apart: Float[Values, "G"]  # of each group's difference from the first one at equal scores
 
-    def rates(
-        self, estimated: Float[Values, "G C"], *, together: float, apart: float
-    ) -> Float[Values, "G C"]:
-        """Rates within the intervals: at -1 at their lower ends, at 1 at their upper ends."""
-        check_real("together", together, min=-1, max=1)
-        check_real("apart", apart, min=-1, max=1)
-        moves = together * self.level + apart * self.apart
-        moved: Values = expit(logit(np.clip(estimated, _MIN_RATE, 1 - _MIN_RATE)) + moves[:, None])
-        return np.where(moves[:, None] == 0, estimated, moved)
+
+def rates_within(
+    intervals: RateIntervals | None,
+    estimated: Float[Values, "G C"],
+    origin: str,
+    *,
+    together: float,
+    apart: float,
+) -> Float[Values, "G C"]:
+    """Rates within the intervals: at -1 at their lower ends, at 1 at their upper ends."""
+    check_real("together", together, min=-1, max=1)
+    check_real("apart", apart, min=-1, max=1)
+    if intervals is None:
+        raise ValueError(f"{origin} does not tell how many people there are, so rates have no intervals")
+    moves = together * intervals.level + apart * intervals.apart
+    moved: Values = expit(logit(np.clip(estimated, _MIN_RATE, 1 - _MIN_RATE)) + moves[:, None])
+    return np.where(moves[:, None] == 0, estimated, moved)
 
 
 def rate_intervals(

@@ -42,7 +42,7 @@ class RecordColumns:
         for name in self.features:
             if name in (self.score, self.outcome, self.accepted) or list(self.features).count(name) > 1:
                 raise ValueError(
-                    f"features are columns beside score and outcome, each named once, got {name!r} in "
+                    f"features are columns other than score and outcome, each named once, got {name!r} in "
                     f"{list(self.features)}; leave it out: a model is given the score by the name 'score'"
                 )
 

@@ -22,7 +22,7 @@ from bisimulator.people._csv import Columns, Frame, read_table
 from bisimulator.people._estimation_options import OptionKeywords
 from bisimulator.people._group_effects import GroupDifference
 from bisimulator.people._group_table import group_table
-from bisimulator.people._rate_intervals import RateIntervals
+from bisimulator.people._rate_intervals import RateIntervals, rates_within
 from bisimulator.people._records import RecordColumns, check_gamma, rejected_share
 
 
@@ -228,11 +228,7 @@ class Population:
         Example:
             >>> people.within_intervals(together=-1).make(reward_default=-4)
         """
-        if self._intervals is None:
-            raise ValueError(
-                f"{self.origin} does not tell how many people there are, so rates have no intervals"
-            )
-        rates = self._intervals.rates(self.repayment, together=together, apart=apart)
+        rates = rates_within(self._intervals, self.repayment, self.origin, together=together, apart=apart)
         return dataclasses.replace(self, repayment=rates)
 
     def count(self, edges: ArrayLike) -> Float[Values, "G D"]:
@@ -297,7 +293,6 @@ class Population:
         return f"Population({self.origin!r}: {sizes}; {len(self.edges) - 1} bins {self.edges[0]:g}-{self.edges[-1]:g})"
 
     def _repr_html_(self) -> str:
-        """A table of the groups and the notes, for notebooks."""
         head, rows = self.group_table()
         bins = f"{len(self.edges) - 1} bins from {self.edges[0]:g} to {self.edges[-1]:g}"
         title = f"Population {self.origin}, {bins}"

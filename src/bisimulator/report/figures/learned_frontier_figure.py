@@ -1,4 +1,4 @@
-"""The learned frontier: what training reaches at each level of a goal, beside what is possible."""
+"""The learned frontier: what training reaches at each level of a goal, compared with the exact frontier."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _LEARNED, _STATIONARY, _BLIND = "#0B6E99", "#D1702A", "#7A5195"
 
 
 def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | None) -> Figure:
-    """One point per level with its 95% intervals; a short line leads from what was asked to what was reached."""
+    """One point per level with its 95% intervals; a short line leads from the goal to the level reached."""
     name = outcomes[0].demand.partition("=")[0]
-    blind = " without looking at the group" if spec.solver.group_blind else ""
+    blind = ", group-blind" if spec.solver.group_blind else ""
     with canvas.style():
         figure, axes = canvas.panels(
             1,
             1,
             width=6.4,
             height=4.0,
-            title=f"{spec.scenario}: {spec.method} told to reach {name}{blind}",
-            note=f"{len(spec.seeds)} seeds, 95% intervals. Ticks: the level that was asked for.",
+            title=f"{spec.scenario}: {spec.method} with a goal of {name}{blind}",
+            note=f"{len(spec.seeds)} seeds, 95% intervals. Ticks: the level of the goal.",
         )
         axis = axes[0, 0]
         if exact is not None:
