@@ -1,7 +1,8 @@
 # The two commands of the README are `make demo` and `make test`; each sets up what it needs in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+# no-compile: of the 16,000 files that pip would compile, Python compiles the few it imports, at the first import
+INSTALL := -m pip install -qq --disable-pip-version-check --no-compile --constraint constraints.txt
 PIP := $(BIN)/python $(INSTALL)
 # compiling is most of the tests' time: the older of XLA's two code generators needs two thirds of it, and one module per
 # program less than many
@@ -16,11 +17,12 @@ demo: .venv/.runtime
 test: .venv/.development
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint pytest
 
+# worksteal: each worker begins with one half of the tests, so that files stay together, and helps the other at the end
 pytest: .venv/.development
-	$(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist loadfile
+	$(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist worksteal
 
 check-long: .venv/.cluster
-	$(BIN)/pytest -m long -n 2 --dist loadfile
+	$(BIN)/pytest -m long -n 2 --dist worksteal
 
 # writes the pinned numbers of tests/golden anew, also the slow ones: only when a change of numbers is intended
 golden: .venv/.development

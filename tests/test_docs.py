@@ -22,6 +22,8 @@ from bisimulator import published, registry
 from bisimulator.api.comparing import make_variants
 from bisimulator.cli import app
 from bisimulator.exact import chain
+from bisimulator.goals import GoalConfig
+from bisimulator.jobs.spec import default_solver
 from bisimulator.policies import NoConfig
 from bisimulator.report.tables import CSV_COLUMNS
 from tests.matrix import some
@@ -304,6 +306,34 @@ def test_method_pages_say_what_the_defaults_are(method, place):
         assert documented[option] == value, option
 
 
+def test_the_page_of_goals_says_what_the_defaults_of_control_are():
+    assert option_table(DOCS / "goals.md", "default") == dataclasses.asdict(GoalConfig())
+
+
+def test_the_page_of_goals_says_what_the_defaults_of_solvers_are():
+    head, _, *rows = solver_table((DOCS / "goals.md").read_text(encoding="utf-8").splitlines())
+    columns = {
+        "PPO, queue view": ("ppo", "queue", False),
+        "PPO, life view": ("ppo", "life", False),
+        "PPO with a goal": ("ppo", "life", True),
+        "DQN, life view": ("dqn", "life", False),
+        "DQN with a goal": ("dqn", "life", True),
+    }
+    assert head[1:] == list(columns)
+    documented = {row[0].strip("`"): dict(zip(columns, row[1:], strict=True)) for row in rows}
+    for title, (solver, view, with_goal) in columns.items():
+        defaults = dataclasses.asdict(default_solver(solver, view, with_goal=with_goal))
+        plain = dataclasses.asdict(default_solver(solver, "queue", with_goal=False))
+        assert {name for name, value in defaults.items() if value != plain[name]} <= documented.keys()
+        for name, cells in documented.items():
+            assert cells[title] == "" or parse_value(cells[title]) == defaults[name], (name, title)
+
+
+def solver_table(lines):
+    first = next(i for i, line in enumerate(lines) if line.startswith("| | PPO, queue view |"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table(lines[first:])]
+
+
 def test_the_reward_only_variants_differ_by_one_option():
     for solver in ("ppo", "dqn"):
         full = registry.lookup("method", f"{solver}-bisimulator").config
@@ -355,6 +385,13 @@ def test_results_and_grids_are_filled_in(fill, tmp_path):
     assert f"{ppo}\n{paper}\n| Accept all | here | 0.00 ± 0.00 |\n\n<!-- results:end -->\nb <!-- r" in new
     assert "old" not in new
     assert fill["filled"](new, tmp_path) == new
+
+    (tmp_path / "baselines").mkdir()
+    row = ["lending", "R-PPO", "r-ppo", "recall_gap", "lower", 0.5, 0.1, "", "", "", ""]
+    with (tmp_path / "baselines" / "lending.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([CSV_COLUMNS, row])
+    baseline = fill["filled"]("<!-- results:begin r-ppo -->\n<!-- results:end -->", tmp_path)
+    assert "| R-PPO | here | 0.50 ± 0.10 |\n\n<!-- results:end -->" in baseline
 
     tuning = tmp_path / "tuning.csv"
     tuning.write_text(

@@ -27,6 +27,8 @@ WRONG = [
     (errors.check_real, ("x", 2), {"min": 0, "max": 1}, ["[0, 1]", "got 2", "inside"]),
     (errors.check_real, ("x", [1, 2]), {}, ["0 dimension", "pass one number"]),
     (errors.check_real, ("x", np.inf), {}, ["finite"]),
+    (errors.check_path, ("out", "a\0b"), {}, ["out must be a path", "pass a text such as 'results'"]),
+    (errors.check_path, ("out", ""), {}, ["out must be a path", "''"]),
     (errors.check_real, ("x", 1e39), {}, ["[-1e+28, 1e+28]", "1e+39", "rescale"]),
     (errors.check_real, ("x", 10**400), {}, ["x must be numeric", "1000", "pass one number"]),
     (errors.check_real, ("x", 10**5000), {}, ["x must be numeric", "type int", "pass one number"]),

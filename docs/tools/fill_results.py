@@ -3,9 +3,10 @@
     python docs/tools/fill_results.py
 
 Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between
-`<!-- results:begin NAME ... -->` and `<!-- results:end -->`; rows of benchmarks/tuning.csv go between
-`<!-- grid:begin NAME -->` and `<!-- grid:end -->`. Of the field's other papers, docs/results/tables/PAPER.md goes
-between `<!-- paper:begin PAPER -->` and its end, and rows of benchmarks/tuning_papers.csv go between
+`<!-- results:begin NAME ... -->` and `<!-- results:end -->`. So do those of docs/results/tables/baselines/SCENARIO.csv,
+for methods that the paper does not have; `bisimulator compare SCENARIO` writes these. Rows of benchmarks/tuning.csv go
+between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. Of the field's other papers, docs/results/tables/PAPER.md
+goes between `<!-- paper:begin PAPER -->` and its end, and rows of benchmarks/tuning_papers.csv go between
 `<!-- tried:begin PAPER -->` and its end. A test checks that the pages agree with these files.
 """
 
@@ -79,7 +80,8 @@ def results(methods: Sequence[str], tables: Path) -> str:
     """One table per scenario, with two rows per method: here, and in the paper."""
     sections = []
     for scenario in registry.names("environment"):
-        rows = [row for row in _read(tables / f"{scenario}.csv") if row["registered_as"] in methods]
+        files = (tables / f"{scenario}.csv", tables / "baselines" / f"{scenario}.csv")
+        rows = [row for path in files for row in _read(path) if row["registered_as"] in methods]
         if rows:
             sections.append(f"**{scenario}**\n\n{markdown(_here_and_published(rows), numbers_from=2)}")
     return "\n\n".join(sections) or _nothing_run(methods)

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bisimulator import exact, policies
-from bisimulator._lazy import lazy
-from bisimulator.adapters import register_all
-from bisimulator.core import Env, make
-from bisimulator.evaluation import Evaluation, evaluate
+from bisimulator._signals import while_importing
+
+with while_importing():
+    from bisimulator import exact, policies
+    from bisimulator._lazy import lazy
+    from bisimulator.adapters import register_all
+    from bisimulator.core import Env, make
+    from bisimulator.evaluation import Evaluation, evaluate
+
+    register_all()  # the Gymnasium ids
 
 if TYPE_CHECKING:
     from bisimulator.adapters.group_metrics import GroupMetrics, group_metrics
@@ -76,5 +81,3 @@ __getattr__, __dir__ = lazy(
         "train": "bisimulator.api",
     },
 )
-
-register_all()  # the Gymnasium ids

@@ -1,4 +1,4 @@
-"""Small HTML tables for notebooks. Every text is escaped here, so callers pass names as they are."""
+"""Small HTML for notebooks. Every text is escaped here, so callers pass names as they are."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], n
         + (f"<p>{escape(note)}</p>" if note else "")
         + "</div>"
     )
+
+
+def code_html(text: str) -> str:
+    """A short text in the font of code."""
+    return f"<code>{escape(text)}</code>"
 
 
 def _cells(row: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import types
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -212,6 +213,15 @@ def check_bool(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be true or false, got {shown(value)}; pass {name}=True")
     return bool(value)
+
+
+def check_path(name: str, value: object) -> Path:
+    """Convert to a path; a text that no file can be called is refused."""
+    if not isinstance(value, str | Path):
+        raise TypeError(f"{name} must be a path, got {shown(value)}; pass a text such as 'results'")
+    if "\0" in str(value) or not str(value).strip():
+        raise ValueError(f"{name} must be a path, got {shown(value)}; pass a text such as 'results'")
+    return Path(value)
 
 
 def check_real(name: str, value: object, *, min: float = -np.inf, max: float = np.inf) -> float:

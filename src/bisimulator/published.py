@@ -5,15 +5,19 @@ Metrics", arXiv:2412.17123 (2024). `data/published.csv` has the 186 numbers of i
 the paper, as means with half-widths of 95% confidence intervals, under the column names of `bisimulator.evaluate`.
 
 The field's other papers have a file each, `data/published_PAPER.csv`, under the same column names, with the source of
-each number and, if it was read off a figure, its relative reading error (`points`).
+each number and, if it was read off a figure, its relative reading error (`points`). Every number is also only known to
+half a unit of the last digit that is printed.
 """
 
 from __future__ import annotations
 
 import csv
+from decimal import Decimal
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
+
+_SIMULATION = "simulation with the published parameters"
 
 
 class Published(NamedTuple):
@@ -59,11 +63,17 @@ class Point(NamedTuple):
     mean: float
     reading_error: float  # relative; 0 if the number is printed
     source: str
+    rounding: float = 0.0  # half a unit of the last digit
 
     @property
     def error(self) -> float:
         """How far the number may be off, in its own unit."""
-        return self.reading_error * abs(self.mean)
+        return max(self.reading_error * abs(self.mean), self.rounding)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is not printed anywhere, but comes from an independent simulation of the paper's environment."""
+        return self.source == _SIMULATION
 
 
 @cache
@@ -72,7 +82,13 @@ def points(paper: str) -> dict[tuple[str, str, str], Point]:
     text = resources.files("bisimulator").joinpath(f"data/published_{paper}.csv").read_text(encoding="utf-8")
     return {
         (row["scenario"], row["method"], row["metric"]): Point(
-            float(row["mean"]), float(row["reading_error"]), row["source"]
+            float(row["mean"]), float(row["reading_error"]), row["source"], _half_a_unit(row["mean"])
         )
         for row in csv.DictReader(text.splitlines())
     }
+
+
+def _half_a_unit(printed: str) -> float:
+    """Half a unit of the last digit: 0.005 of "0.21"."""
+    exponent = Decimal(printed).as_tuple().exponent
+    return 0.5 * 10.0 ** int(exponent)

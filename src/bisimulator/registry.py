@@ -88,25 +88,7 @@ _registered: dict[Kind, dict[str, object]] = {kind: {} for kind in get_args(Kind
 
 
 def register(kind: Kind, name: str, entry: object) -> None:
-    """Add an environment, a method or a metric, so that it works in every function and command.
-
-    Args:
-        kind: "environment", "method" or "metric".
-        name: what to ask for; it must not be taken.
-        entry: a `Scenario`; a `Rule` or a `LearnedMethod`; a `Metric`.
-
-    Raises:
-        ValueError: if the kind is unknown or the name is taken.
-
-    Example:
-        >>> bisimulator.register("environment", "my-bank", MY_SCENARIO)
-        >>> bisimulator.train("my-bank", "ppo")
-
-    A package does the same for all of its users with an entry point, in its `pyproject.toml`:
-
-        [project.entry-points."bisimulator.environments"]
-        my-bank = "my_package.bank:MY_SCENARIO"
-    """
+    """Add an entry to the registry alone; `bisimulator.register` also gives an environment its Gymnasium id."""
     check_known("kind", kind, get_args(Kind))
     if name in names(kind):
         raise ValueError(f"there is already {_article(kind)} {kind} {name!r}; choose another name")

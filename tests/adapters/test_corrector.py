@@ -129,7 +129,7 @@ def test_from_an_environment():
     np.testing.assert_array_equal(mine.omega, np.ones((2, 2)))
     assert mine.bounds == (0.0, 2.0)
     assert repr(mine) == "Corrector(groups=2, actions=2, alpha=2, batch=8, recorded=0, updates=0)"
-    assert "<th>j_rew</th><td>0</td>" in mine._repr_html_()
+    assert ">j_rew</th><td>0</td>" in mine._repr_html_()
     with pytest.raises(TypeError, match="no parameter 'alhpa'"):
         Corrector.from_env(env, alhpa=1)
 

@@ -163,9 +163,7 @@ def test_a_librarys_environment_says_how_often_people_apply():
 
 def test_wrong_use(decisions):
     reward, group, accepted, _ = decisions
-    with pytest.raises(
-        ValueError, match=r"credit-gap needs the scores at the end of lives.*bisimulator.train"
-    ):
+    with pytest.raises(ValueError, match=r"credit-gap needs people's final scores.*bisimulator.train"):
         GoalCorrector("credit-gap=2", 2)
     with pytest.raises(TypeError, match=r"no parameter 'etta'\. Did you mean 'eta'"):
         GoalCorrector("approval-gap=0.05", 2, control={"etta": 1})

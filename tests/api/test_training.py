@@ -9,6 +9,7 @@ import pytest
 
 import bisimulator
 from bisimulator import registry
+from bisimulator.api.comparing import make_variants
 from bisimulator.errors import JobsFailed
 from bisimulator.evaluation import exact_evaluation
 from bisimulator.jobs import executors
@@ -59,6 +60,18 @@ def test_frames_figures_and_text(result):
     assert len(repr(result).splitlines()) < 10
     assert "average return" in repr(result)
     assert "<table>" in result._repr_html_()
+
+
+def test_what_a_result_holds_prints_shortly(result):
+    evaluation = bisimulator.evaluate(ENV, bisimulator.policies.accept_all(), seeds=2, episodes=1)
+    for held in (result.result, result.curves, result.policy(), result.env(), evaluation.outcome):
+        assert len(repr(held)) < 300
+        assert len(held._repr_html_()) < 600
+    assert (
+        repr(result.curves)
+        == f"Curves(4 points up to step 80, {len(result.curves.values)} columns in .values)"
+    )
+    assert repr(result.result) == f"Result({result.spec.name}, 2 seeds x 2 episodes)"
 
 
 def test_without_pandas_the_message_says_what_to_install(result, monkeypatch):
@@ -166,6 +179,24 @@ def test_compare_labels_variants_and_survives_failures(monkeypatch, tmp_path):
     assert "max-util (every 10)" in found._repr_html_()
 
 
+def test_a_sweep_over_goals_and_options_has_one_job_per_combination():
+    specs = make_variants(
+        "lending",
+        ["ppo", "accept-all"],
+        {},
+        {"learning_rate": [1e-4, 3e-4]},
+        "min-recall=0.8:0.9:0.1",
+        seeds=2,
+    )
+    tried = [(s.method, s.goal, s.solver.learning_rate) for s in specs if s.solver is not None]
+    assert tried == [
+        ("ppo", f"min-recall={level}", rate) for level in ("0.8", "0.9") for rate in (1e-4, 3e-4)
+    ]
+    assert [(s.method, s.goal) for s in specs if s.solver is None] == [("accept-all", "")]
+    with pytest.raises(ValueError, match="exclude each other"):
+        make_variants("lending", ["ppo"], {}, {}, ["min-recall=0.9"], goal="recall-gap=0")
+
+
 def test_a_sweep_of_an_option_that_no_method_has_is_refused():
     with pytest.raises(TypeError, match=r"no parameter 'kapa'\. Did you mean 'kappa'"):
         bisimulator.compare("lending", ["ppo-bisimulator"], sweep={"kapa": [0]}, progress=False)
@@ -245,3 +276,9 @@ def test_what_became_of_a_goal_is_exact_where_the_policies_have_exact_values(tmp
     college = bisimulator.make("college", population=5, horizon=6)
     (outcome,) = bisimulator.train(college, "ppo", goal="min-recall=0.9", **options).goal_outcomes
     assert outcome.measured == f"simulated, {SMALL['seeds'] * SMALL['episodes']} episodes"
+
+
+@pytest.mark.parametrize("wrong", [5, None, ["runs"], "", "a\0b"])
+def test_what_is_no_path_is_refused(wrong):
+    with pytest.raises((TypeError, ValueError), match=r"folder must be a path, got .*; pass a text"):
+        bisimulator.TrainingResult.load(wrong)

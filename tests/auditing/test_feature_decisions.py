@@ -145,7 +145,7 @@ def test_wrong_columns_are_explained(people, columns):
         from_model("m", Model(), env, ModelOptions(("score", "incme"), "yes", records=people.records))
     with pytest.raises(ValueError, match="the dict has no column 'age'"):
         bisimulator.Population.from_frame(columns, features=["age"], **named)
-    with pytest.raises(ValueError, match=r"features are columns beside score and outcome.*got 'points'"):
+    with pytest.raises(ValueError, match=r"features are columns other than score and outcome.*got 'points'"):
         bisimulator.Population.from_frame(columns, features=["points"], **named)
     with pytest.raises(TypeError, match="features must be a list of columns, got 'income'"):
         bisimulator.Population.from_frame(columns, features="income", **named)

@@ -72,3 +72,38 @@ def test_policies_without_a_table_of_scores_have_no_sweeps(result):
 
     simulated = dataclasses.replace(result.consequences, accept=None)
     assert dataclasses.replace(result, consequences=simulated).sweeps == ()
+
+
+def people_of(number, rng):
+    score = rng.integers(300, 851, number)
+    group = rng.choice(["a", "b"], number, p=[0.6, 0.4])
+    chance = score / 900 - 0.06 * (group == "b")
+    paid = (rng.random(number) < chance).astype(int)
+    return bisimulator.Population.from_frame(
+        {"group": group, "score": score, "repaid": paid}, bins=5, score_range=(300, 850)
+    )
+
+
+def test_repayment_estimates_are_swept_over_their_intervals():
+    """Each end is the environment with rates at that end; fewer people leave more open."""
+    rng = np.random.default_rng(0)
+    widths = []
+    for number in (500, 5000):
+        people = people_of(number, rng)
+        settings = {"reward_default": -2, "population": 100, "horizon": 500}
+        found = bisimulator.audit(575, people, **settings).result
+        together, apart = (s for s in found.sweeps if "repay" in s.name and "loan" not in s.name)
+        assert (together.unit, apart.unit) == ("percent", "points, from the first group")
+        estimate = 100 * (people.repayment * people.people).sum() / people.people.sum()
+        assert together.now == pytest.approx(estimate, abs=0.06)
+        difference = people.differences[0]
+        assert apart.now == pytest.approx(100 * difference.estimate, abs=1.5)  # the model's, before shrinkage
+        assert apart.ends == pytest.approx((100 * difference.low, 100 * difference.high), abs=1.5)
+        for sweep, key in ((together, "together"), (apart, "apart")):
+            for place, point in ((-1, sweep.points[0]), (1, sweep.points[-1])):
+                moved = people.within_intervals(**{key: place})
+                other = bisimulator.audit(575, moved, **settings).result
+                assert point.row.earned == pytest.approx(other.earned)
+        widths.append(np.diff(together.ends)[0])
+    assert widths[0] / widths[1] == pytest.approx(10**0.5, rel=0.15)
+    assert any("repay" in sentence for sentence in [looked_at(found.sweeps)])

@@ -1,5 +1,8 @@
 """What holds for every registered method."""
 
+import dataclasses
+import inspect
+import re
 from functools import partial
 from itertools import cycle
 
@@ -9,6 +12,7 @@ import pytest
 
 import bisimulator
 from bisimulator import registry
+from bisimulator.goals import GoalConfig
 from bisimulator.jobs.spec import make_spec
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
@@ -43,6 +47,20 @@ def one_each(names):
         for i, name in enumerate(names)
         for j, scenario in enumerate(where(name))
     ]
+
+
+CONFIGS = {type(registry.lookup("method", name).config) for name in registry.names("method")}
+
+
+@pytest.mark.parametrize(
+    "config",
+    sorted([*CONFIGS, GoalConfig, *(config for _, config in trainer.SOLVERS.values())], key=repr),
+    ids=lambda config: f"{config.__module__}.{config.__name__}",
+)
+def test_every_option_has_a_comment_which_is_its_help_text(config):
+    source = inspect.getsource(config)
+    for field in dataclasses.fields(config):
+        assert re.search(rf"^    {field.name}: .* = .*  # \S", source, re.MULTILINE), field.name
 
 
 def test_every_environment_has_methods_and_the_others_are_refused():

@@ -93,25 +93,6 @@ def test_wrong_shapes_are_refused():
         stats.paired_difference([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
-WORDS = [
-    (Interval(-105.6, -190.0, -21.2), "significantly lower than that of PPO, by 105.60 "),
-    (Interval(0.5, 0.1, 0.9), "significantly higher than that of PPO, by 0.50 "),
-    (Interval(0.5, -0.1, 1.1), "does not differ significantly from that of PPO "),
-    (Interval(0.0, 0.0, 0.0), "the same as that of PPO with every seed"),
-    (Interval(0.5, np.nan, np.nan), "is 0.50 higher than that of PPO; one pair of seeds cannot tell"),
-    (Interval(np.nan, np.nan, np.nan), "cannot be compared with that of PPO"),
-]
-
-
-@pytest.mark.parametrize(("difference", "words"), WORDS)
-def test_significance_in_words(difference, words):
-    sentence = stats.in_words(difference, "the return", "PPO")
-    assert sentence.startswith("the return ")
-    assert words in sentence
-    if "significantly" in sentence:
-        assert f"{difference.low:+.2f} to {difference.high:+.2f}" in sentence
-
-
 def test_intervals_print_as_numbers():
     assert repr(Interval(-105.6, -190.0, -21.2)) == "Interval(-105.6, 95% -190 to -21.2)"
     assert repr(Interval(2.0, np.nan, np.nan)) == "Interval(2, no interval)"

@@ -170,37 +170,32 @@ def random_policy(env):
     return np.random.default_rng(0).random((env.num_groups, env.params.num_scores, size, size))
 
 
-def test_with_too_many_pairs_rare_visits_are_left_out_and_in_the_error_bound(monkeypatch):
-    env = bisimulator.make("lending", population=20, horizon=20, c_max=2)
+@pytest.mark.parametrize("limit", ["MAX_CELLS", "MAX_PAIRS"])
+@pytest.mark.parametrize("allowed", [2_000, 100, 0])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"groups": 3},
+        {"conscientiousness": (0.5, 0.2)},
+        {"moves": np.full((2, 2, 2), 0.5), "rejected_moves": (0.3, 0.1)},
+    ],
+)
+def test_merged_histories_give_a_bound_and_its_width(monkeypatch, limit, allowed, settings):
+    monkeypatch.setattr(_lending_chain, "_QUADRATURE_NODES", 3)
+    env = bisimulator.make("lending", population=2, horizon=5, c_max=2, **settings)
     accept = random_policy(env)
     full = certify_history(env, accept)
-    tail, _ = visit_distribution(20, 1 / 20)
-    few = int((tail[::-1].cumsum()[::-1] > 1e-6).sum())
-    assert few < max_visits(env)
-    chains = history._HistoryChains(without_rare_types(person_chain(env)), accept)
-    monkeypatch.setattr(history, "MAX_CELLS", cells(chains._layers(few)))
-    cut = certify_history(env, accept)
-    for signal, span in (("reward", 2), ("loans", 1), ("repaid", 1)):
-        entry, other = cut.entry(signal, "episode"), full.entry(signal, "episode")
-        np.testing.assert_array_equal(entry.values, other.values)
-        assert entry.error_bound == pytest.approx(span * tail[few:].sum(), abs=1e-10)
-        assert 0 < other.bound - entry.bound < entry.error_bound
-
-
-def cells(layers):
-    return sum(len(x.moves[1]) * len(y.moves[1]) for x, y in zip(*layers, strict=True))
-
-
-@pytest.mark.parametrize("limit", ["MAX_CELLS", "MAX_PAIRS"])
-def test_with_still_too_many_pairs_there_is_no_bound(monkeypatch, limit):
-    env = bisimulator.make("lending", population=20, horizon=20, c_max=2)
-    full = certify_history(env, random_policy(env))
-    monkeypatch.setattr(history, limit, 100)
-    result = certify_history(env, random_policy(env))
-    assert np.isnan(result.bound)
-    assert "No bound" in result.explanation
-    assert result.gap == full.gap
-    np.testing.assert_array_equal(result.values, full.values)
+    monkeypatch.setattr(history, limit, allowed)
+    merged = certify_history(env, accept)
+    for signal in SIGNALS:
+        entry, exact = merged.entry(signal, "episode"), full.entry(signal, "episode")
+        assert exact.bound_width == 0
+        np.testing.assert_array_equal(entry.values, exact.values)
+        assert (exact.bounds <= entry.bounds + 1e-9).all()
+        assert exact.bound >= entry.bound - entry.bound_width - 1e-9
+        assert entry.worst_distance >= 0
+        assert entry.over_time + entry.between_people == pytest.approx(entry.slack, abs=1e-9)
+        assert ("up to" in entry.explanation) == (entry.bound_width > 0)
 
 
 def test_wrong_shape():

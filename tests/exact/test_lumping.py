@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bisimulator
-from bisimulator.exact._lumping import layers_backwards
+from bisimulator.exact._lumping import Histories
 from bisimulator.exact.chain import person_chain
 
 VISITS = 6
@@ -20,22 +20,23 @@ def chain():
 def layers(chain, accept, start=(0.2, 0.3, 0.3, 0.2), repayment=(0.2, 0.4, 0.6, 0.8)):
     """From the first visit to the last."""
     chain = dataclasses.replace(chain, repayment=np.array([[repayment]]))
-    return list(layers_backwards(np.array([start]), accept, chain, 0, VISITS))[::-1]
+    return list(Histories(np.array([start]), accept, chain, 0, np.ones(VISITS)).layers())[::-1]
 
 
 def test_rejecting_everybody_leaves_one_class(chain):
     for layer in layers(chain, np.zeros((4, VISITS, VISITS))):
         assert layer.size == 1
         np.testing.assert_array_equal(layer.moves[2], [1])
-        np.testing.assert_array_equal(layer.signals(chain)[:, 0], 0)
+        np.testing.assert_array_equal(layer.signals[:, 0], 0)
 
 
 @pytest.mark.parametrize("probability", [1.0, 0.5])
 def test_policies_that_ignore_loans_have_one_class_per_score(chain, probability):
     for layer in layers(chain, np.full((4, VISITS, VISITS), probability)):
         assert layer.size == 4
-        np.testing.assert_allclose(np.sort(layer.repaid), probability * np.array([0.2, 0.4, 0.6, 0.8]))
-        np.testing.assert_allclose(layer.repaid + layer.defaulted, probability)
+        _, loans, repaid = layer.signals
+        np.testing.assert_allclose(np.sort(repaid), probability * np.array([0.2, 0.4, 0.6, 0.8]))
+        np.testing.assert_allclose(loans, probability)
         np.testing.assert_allclose(np.add.reduceat(layer.moves[2], layer.moves[0][:-1]), 1)
 
 
@@ -63,5 +64,5 @@ def test_a_later_difference_separates_earlier_classes(chain):
     accept[:, 2:] = 0
     result = layers(chain, accept, start=(0, 0, 0, 1), repayment=(1, 1, 1, 1))
     assert [layer.size for layer in result] == [1] * VISITS
-    loans = [layer.signals(chain)[1, 0] for layer in result]
+    loans = [layer.signals[1, 0] for layer in result]
     assert loans == [1, 1, 0, 0, 0, 0]

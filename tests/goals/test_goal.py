@@ -120,3 +120,16 @@ def test_a_sweep_has_one_goal_per_level_with_both_ends():
 def test_other_sweeps_raise(text):
     with pytest.raises(ValueError, match=r"goal|the level of min-recall"):
         Goal.sweep(text)
+
+
+@pytest.mark.parametrize("wrong", [5, "min-recall=0.9", ("min-recall=0.9",), None])
+def test_a_goal_that_is_not_made_of_demands_is_refused(wrong):
+    with pytest.raises(
+        TypeError, match=r"a goal is made of demands, got .*; pass Goal.parse\('min-recall=0.9'\)"
+    ):
+        Goal(wrong)
+
+
+def test_a_sweep_that_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="a sweep of goals is a text, got 5"):
+        Goal.sweep(5)

@@ -6,6 +6,7 @@ import pytest
 from bisimulator import files
 from bisimulator.evaluation import seed_means
 from bisimulator.jobs import run as jobs
+from bisimulator.jobs import store
 from bisimulator.jobs.learning_curves import evaluation_points
 from tests.jobs.test_run import learned
 
@@ -72,4 +73,4 @@ def test_evaluating_changes_nothing_that_is_learned(with_curve, tmp_path):
     assert not (tmp_path / without.name / "curves.npz").exists()
     for name in ("weights.npz", "episodes.csv", "learned.npz"):
         assert (tmp_path / without.name / name).read_bytes() == (folder / name).read_bytes()
-    assert jobs.load(tmp_path / without.name).curves is None
+    assert store.load(tmp_path / without.name).curves is None

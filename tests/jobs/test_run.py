@@ -5,6 +5,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 from contextlib import suppress
@@ -66,11 +67,21 @@ def test_a_finished_job_keeps_everything_and_no_checkpoint(finished):
     assert result.learned["omega"].shape == (2, 2, 2)
 
 
+def test_a_result_carries_the_platform_that_computed_it(finished, tmp_path):
+    _, folder, _ = finished
+    found = jobs.load(folder)
+    assert re.fullmatch(r"\w+ \w+, Python 3\.\S+, jax \S+, jaxlib \S+, numpy \S+", found.platform)
+    elsewhere = dataclasses.replace(found, platform="another", weights=None)
+    files.write_bytes(tmp_path / "config.json", (folder / "config.json").read_bytes())
+    store.save(elsewhere, tmp_path)
+    assert store.load(tmp_path).platform == "another"  # and not the one that read it
+
+
 def test_a_finished_job_is_loaded_and_not_run_again(finished, monkeypatch):
     result, folder, _ = finished
     monkeypatch.setattr(trainer, "train", lambda *args, **keywords: pytest.fail("trained again"))
     assert_same(jobs.run(learned(), folder.parents[1]), result)
-    alone = jobs.load(folder)
+    alone = store.load(folder)
     assert alone.spec == learned()
     assert_same(alone, result)
 
@@ -120,7 +131,7 @@ def test_a_job_whose_config_is_damaged_cannot_be_loaded_by_its_folder(tmp_path):
     folder = tmp_path / rule().name
     (folder / "config.json").write_text('{"scenario": "lending"')
     with pytest.warns(UserWarning, match=r"config\.json was altered"):
-        assert jobs.load(folder) is None
+        assert store.load(folder) is None
     assert (folder / "done").exists()  # looking changes nothing
 
 
@@ -129,7 +140,7 @@ def test_a_job_of_another_version_is_left_out_and_left_alone(tmp_path, monkeypat
     folder = tmp_path / rule().name
     monkeypatch.setattr(store, "VERSION", store.VERSION + 1)
     with pytest.warns(UserWarning, match=r"left out: another version of the package made it"):
-        assert jobs.find_runs(tmp_path) == []
+        assert store.find_runs(tmp_path) == []
     assert (folder / "done").exists()
     assert not list(folder.glob("*.damaged"))
 
@@ -140,7 +151,7 @@ def test_a_job_with_parameters_that_are_not_known_here_is_left_out(tmp_path):
     files.write_json(folder / "config.json", rule().to_dict() | {"package": "9.9", "planet": "Mars"})
     seal.seal(folder)
     with pytest.warns(UserWarning, match=r"left out: version 9\.9 .* no parameter 'planet'"):
-        assert jobs.find_runs(tmp_path) == []
+        assert store.find_runs(tmp_path) == []
 
 
 @pytest.mark.parametrize("how", ["edited", "swapped", "removed", "another job's folder"])
@@ -163,9 +174,9 @@ def test_what_is_not_as_it_was_sealed_is_named_and_not_used(tmp_path, how):
         shutil.copytree(other, folder)
         named = "config.json belongs to another job"
     with pytest.warns(UserWarning, match=f"left out: {named}"):
-        assert [r.spec for r in jobs.find_runs(tmp_path)] == [rule(seeds=[5, 6])]
+        assert [r.spec for r in store.find_runs(tmp_path)] == [rule(seeds=[5, 6])]
     with pytest.warns(UserWarning, match=named), pytest.raises(ValueError, match="runs verify"):
-        jobs.load_policies(folder)
+        store.load_policies(folder)
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO])
@@ -181,7 +192,7 @@ def test_a_read_error_is_no_damage(finished, monkeypatch, number):
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "read_bytes", fail)
-        for attempt in (lambda: jobs.run(learned(), folder.parents[1]), lambda: jobs.load(folder)):
+        for attempt in (lambda: jobs.run(learned(), folder.parents[1]), lambda: store.load(folder)):
             with pytest.raises(OSError, match=r"outcome\.npz"):
                 attempt()
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
@@ -192,20 +203,20 @@ def test_without_its_networks_a_job_gives_no_policies_and_is_computed_again(fini
     result, folder, _ = finished
     copy = tmp_path / learned().name
     shutil.copytree(folder, copy)
-    assert len(jobs.load_policies(copy)[1]) == 2
+    assert len(store.load_policies(copy)[1]) == 2
     (copy / "weights.npz").write_bytes(b"no archive")
     with pytest.raises(ValueError, match=r"weights\.npz was altered; run the job again"):
-        jobs.load_policies(copy)
+        store.load_policies(copy)
     with pytest.warns(UserWarning, match=r"weights\.npz was altered; set aside"):
         assert_same(jobs.run(learned(), tmp_path), result)
-    assert len(jobs.load_policies(copy)[1]) == 2
+    assert len(store.load_policies(copy)[1]) == 2
 
 
 def test_without_its_last_file_a_job_is_not_finished(tmp_path):
     before = jobs.run(rule(), tmp_path)
     folder = tmp_path / rule().name
     (folder / "done").unlink()
-    assert jobs.load(folder) is None
+    assert store.load(folder) is None
     assert_same(jobs.run(rule(), tmp_path), before)
 
 
@@ -242,7 +253,7 @@ def test_a_damaged_checkpoint_is_set_aside_and_training_starts_anew(finished, tm
 def test_the_time_spent_is_kept_and_goes_on_after_a_stop(finished, tmp_path, monkeypatch):
     result, folder, _ = finished
     assert result.seconds > 0
-    assert jobs.load(folder).seconds == result.seconds
+    assert store.load(folder).seconds == result.seconds
     stop_after(4, tmp_path, monkeypatch)
     kept = checkpoint.read_checkpoint(tmp_path / learned().name / checkpoint.NAME, shapes())
     assert kept.seconds > 0
@@ -365,5 +376,5 @@ def test_episodes_and_summary_are_the_metrics_of_the_outcome(finished):
         assert [(r["seed"], r["episode"]) for r in mine] == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
         np.testing.assert_array_equal([float(r["value"]) for r in mine], np.asarray(values, float).ravel())
         mean, half = mean_and_interval(values)
-        told = {row[2]: row[3:] for row in jobs.summary_rows(result)}
+        told = {row[2]: row[3:] for row in store.summary_rows(result)}
         np.testing.assert_array_equal([float(x) for x in told[metric]], [mean, half])

@@ -25,6 +25,7 @@ LEARNED = [
 ]
 ALL = " ".join(f"{name}=0.3" for name in DEMANDS)
 ENV = bisimulator.make("lending", population=10, horizon=100)
+BLIND = {"lives": True, "streams": True, "group_blind": True}
 
 
 def hooks(goal, env=ENV, **config):
@@ -261,6 +262,42 @@ def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction(
     assert not correction(method, state, third).any()
 
 
+# Equally many lives of every group.
+
+
+def test_lives_are_balanced_over_groups_unless_the_policy_does_not_see_them():
+    env = bisimulator.make("lending-us-2003")
+    wrap = partial(with_goal, Goal.parse("min-recall=0.9"), env)
+    for options, balanced in (({"lives": True}, True), ({"lives": False}, False), (BLIND, False)):
+        method = wrap(**options)(Plain())
+        probs = np.asarray(method.training_params(env.params).group_probs)
+        np.testing.assert_allclose(probs, 1 / 4 if balanced else env.params.group_probs)
+        assert ("training_params" in method.used_hooks()) == balanced
+    assert not wrap(GoalConfig(balanced=False), lives=True)(Plain()).balanced
+
+
+def test_prices_of_balanced_lives_are_those_of_lives_as_they_come():
+    """A group that is met four times as often as it should has the price of its true share."""
+    env = bisimulator.make("lending", group_probs=(0.8, 0.2), population=10, horizon=100)
+    balanced = with_goal(Goal.parse("recall-gap=0.1"), env, lives=True)(Plain())
+    plain = with_goal(Goal.parse("recall-gap=0.1"), env)(Plain())
+    batch = random_batch(5, ends=0.3)
+    sums = plain.measure(start(plain, env), batch).control.sums
+    decided = np.asarray(sums[:, M.APPLIED])
+    as_they_come = sums * (np.array([0.8, 0.2]) * decided.sum() / decided)[:, None]
+    prices, multipliers = [], (jnp.array([0.0, 1.0, 0.0, 0.0]),)
+    for method, moments in ((plain, as_they_come), (balanced, sums)):
+        control = dataclasses.replace(
+            start(method, env).control,
+            sums=moments,
+            squares=jnp.float32(1),
+            multipliers=multipliers,
+        )
+        prices.append(np.asarray(method.controller.prices(control)))
+    assert np.abs(prices[0]).max() > 0.01
+    np.testing.assert_allclose(prices[1], prices[0], rtol=1e-5)
+
+
 # The correction.
 
 
@@ -268,9 +305,7 @@ def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction(
 def test_streams_of_a_goal_add_up_to_the_correction(goal):
     """Priced, they are the correction; so are their advantages if nothing follows a decision and nothing is scaled."""
     reward_form = hooks(goal, window=100.0)
-    method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0), streams=True, group_blind=True)(
-        Plain()
-    )
+    method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0), **BLIND)(Plain())
     batch = random_batch(3, ends=0.3)
     state = method.measure(start(method), dataclasses.replace(batch, accepted=batch.group == 0))
     state, extras = method.learn(jax.random.key(0), state, batch)
@@ -290,7 +325,7 @@ def test_streams_of_a_goal_add_up_to_the_correction(goal):
 
 
 def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_group():
-    method = with_goal(Goal.parse("min-recall=0.9"), ENV, streams=True)(Plain())
+    method = with_goal(Goal.parse("min-recall=0.9"), ENV, lives=True, streams=True)(Plain())
     batch = random_batch(3, ends=0.3)
     state = with_multipliers(method.measure(start(method), batch), (jnp.array([0.0, 40.0]),))
     _, extras = method.learn(jax.random.key(0), state, batch)

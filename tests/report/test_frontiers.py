@@ -103,7 +103,7 @@ def goal_outcome(**changes):
     return GoalOutcome("min-recall=0.9", 0.9, "exact", **values, **optimum | changes)
 
 
-def test_goals_are_shown_as_asked_and_reached(small):
+def test_goals_are_shown_with_the_levels_reached(small):
     trained = MethodPoint("ppo [x]", np.array([1.0]), {}, measured="exact", goals=[goal_outcome()])
     row = printed(goal_table([trained, point("plain", 2.0)])).splitlines()[2:]
     assert " ".join(row[0].split()) == (
@@ -112,7 +112,7 @@ def test_goals_are_shown_as_asked_and_reached(small):
     assert len(row) == 1
     console = Console(file=io.StringIO(), width=200)
     print_frontier(frontier(small, levels=[1]), [trained], console)
-    assert "Goals: asked and reached" in console.file.getvalue()
+    assert "Goals and levels reached" in console.file.getvalue()
     console = Console(file=io.StringIO(), width=200)
     print_frontier(frontier(small, levels=[1]), [point("plain", 2.0)], console)
     assert "Goals" not in console.file.getvalue()

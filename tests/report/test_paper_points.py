@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bisimulator import published
 from bisimulator.jobs.papers import PAPERS
@@ -42,13 +43,26 @@ SMALL = {"population": 20, "horizon": 200}
 )
 def test_a_method_must_be_at_least_as_good(metric, theirs, ours, verdict):
     point = published.Point(theirs, 0.02, "figure")
-    assert PointComparison(metric, (ours, 0.0), point, same=False).verdict == verdict
+    assert PointComparison(metric, (ours, 0.0), point, rule=False, seeds=2).verdict == verdict
 
 
 @pytest.mark.parametrize(("ours", "verdict"), [(58.0, MATCHED), (60.0, MISSED), (56.0, MISSED)])
-def test_a_rule_must_have_the_same_numbers(ours, verdict):
+def test_a_rule_must_have_the_printed_numbers(ours, verdict):
     point = published.Point(58.0, 0.0, "table")
-    assert PointComparison("sick_days", (ours, 0.0), point, same=True).verdict == verdict
+    assert PointComparison("sick_days", (ours, 0.0), point, rule=True, seeds=2).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"), [(0.2179, MATCHED), (0.2181, MISSED), (0.2021, MATCHED), (0.2019, MISSED)]
+)
+def test_a_rule_must_have_the_numbers_of_another_simulation_within_3_standard_errors_and_rounding(
+    ours, verdict
+):
+    point = published.points("damour")["attention", "uniform", "reward_per_step"]  # printed as 0.21
+    half_width = stats.t.ppf(0.975, 4) * 0.001
+    assert (
+        PointComparison("reward_per_step", (ours, half_width), point, rule=True, seeds=5).verdict == verdict
+    )
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,7 @@ def test_the_papers_rows_are_below_ours(summary):
     ]
     elsewhere = rendered(comparison_table("elsewhere", {"accept-all": summary}, []))
     assert "recall mean" in elsewhere
+    assert "paper" not in elsewhere
 
 
 def sentence(ours, other):

@@ -7,7 +7,6 @@ change while it learns, so everything is compiled once.
 from __future__ import annotations
 
 import dataclasses
-import html
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -22,10 +21,18 @@ from gymnasium.vector import VectorEnv
 from jaxtyping import Array, Key
 from numpy.typing import ArrayLike, NDArray
 
+from bisimulator._html import html_table
 from bisimulator.adapters import _compiled_correction as compiled
 from bisimulator.adapters._encoding import Encoding, Observations, Score
 from bisimulator.adapters._recent_decisions import RecentDecisions, StateDict
-from bisimulator.adapters.group_info import AttributeLookup, Bounds, env_attribute, group_spec
+from bisimulator.adapters.group_info import (
+    AttributeLookup,
+    Bounds,
+    check_finite,
+    check_groups,
+    env_attribute,
+    group_spec,
+)
 from bisimulator.errors import MAX_SEED, check_int, check_keywords
 from bisimulator.methods.bisimulator import PPO_BISIMULATOR_REWARD, Bisimulator, Config, State
 
@@ -168,15 +175,12 @@ class Corrector:
         """
         group = np.asarray(groups, np.int64)
         known = group >= 0
-        self._check_groups(group)
+        check_groups(group, self.encoding.num_groups)
         rows = self.encoding.rows(observations, np.where(known, group, 0))[known]
         action = self.encoding.actions(actions)[known]
         reward = np.asarray(rewards, np.float32)[known]
-        for name, values in (("observations", rows), ("rewards", reward)):
-            if not np.isfinite(values).all():
-                raise ValueError(
-                    f"{name} must be finite, got NaN or infinity; check where the environment computes them"
-                )
+        check_finite("observations", rows)
+        check_finite("rewards", reward)
         self._recent.add(rows, action, reward, group[known])
 
     def learn(self) -> bool:
@@ -215,7 +219,7 @@ class Corrector:
         if not self.updates or not group.size:
             return np.zeros(group.shape, np.float32)
         known = group >= 0
-        self._check_groups(group)
+        check_groups(group, self.encoding.num_groups)
         rows = self.encoding.rows(observations, np.where(known, group, 0))
         action = self.encoding.actions(actions)
         size = 1 << (group.size - 1).bit_length()  # few different shapes, so little is compiled
@@ -277,18 +281,7 @@ class Corrector:
         )
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{value:.4g}</td></tr>"
-            for name, value in self.describe().items()
-        )
-        return f"<div><code>{html.escape(repr(self))}</code><table>{rows}</table></div>"
-
-    def _check_groups(self, group: NDArray[np.int64]) -> None:
-        if (group >= self.encoding.num_groups).any():
-            raise ValueError(
-                f"group must be below num_groups = {self.encoding.num_groups}, got {group.max()}; "
-                f"count groups from 0, or pass num_groups={group.max() + 1}"
-            )
+        return html_table(repr(self), [], [(name, f"{value:.4g}") for name, value in self.describe().items()])
 
 
 def corrector_options(options: Mapping[str, Any], config: Config) -> dict[str, Any]:

@@ -17,13 +17,20 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.core import ActType, ObsType
 from gymnasium.vector import VectorEnv
-from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike, NDArray
 
 from bisimulator._html import html_table
+from bisimulator.adapters import _compiled_goal as compiled
+from bisimulator.adapters._compiled_goal import known_groups
 from bisimulator.adapters._group_rates import RATES, decision_moments, gap, rates
 from bisimulator.adapters._recent_decisions import StateDict
-from bisimulator.adapters.group_info import AttributeLookup, env_attribute, group_spec
+from bisimulator.adapters.group_info import (
+    AttributeLookup,
+    check_finite,
+    check_groups,
+    env_attribute,
+    group_spec,
+)
 from bisimulator.errors import check_int, check_keywords, check_real
 from bisimulator.goals import Goal, GoalConfig
 from bisimulator.goals.control import Controller, ControlState
@@ -64,16 +71,14 @@ class GoalCorrector:
         for demand in self.goal.demands:
             if demand.needs_lives:
                 raise ValueError(
-                    f"{demand.name} needs the scores at the end of lives, which are known to the library's own solvers "
-                    f"only, got {demand.text!r}; use bisimulator.train, or a goal such as return-gap=0.1"
+                    f"{demand.name} needs people's final scores, which only the library's own solvers know, got "
+                    f"{demand.text!r}; use bisimulator.train, or a goal such as return-gap=0.1"
                 )
         self.num_groups = check_int("num_groups", num_groups, min=2)
         self.decisions_per_person = check_real("decisions_per_person", decisions_per_person, min=1e-6)
         self.controller = Controller(self.goal, goal_config(control), self.num_groups, num_scores=0)
         self.recorded = 0  # decisions so far
-        self._state: ControlState | None = (
-            None  # of every kind of acceptance; unknown before the first decision
-        )
+        self._state: ControlState | None = None  # per kind of acceptance; unknown before the first decision
         self._unmeasured: list[tuple[NDArray[np.float32], NDArray[np.int64]]] = []
         self._num_unmeasured = 0
 
@@ -155,8 +160,11 @@ class GoalCorrector:
             return False
         moments, group = zip(*self._unmeasured, strict=True)
         self._unmeasured, self._num_unmeasured = [], 0
-        self._state = _measure(
-            self.controller, self._state, np.concatenate(moments, 1), _known(np.concatenate(group))
+        self._state = compiled.measure(
+            self.controller,
+            self._state,
+            np.concatenate(moments, 1),
+            known_groups(np.concatenate(group)),
         )
         return True
 
@@ -174,7 +182,7 @@ class GoalCorrector:
         moments, group = self._moments(rewards, groups, accepted, qualified)
         if self._state is None or not self.goal.demands or not group.size:
             return np.zeros(group.shape, np.float32)
-        return np.asarray(_correction(self.controller, self._state, moments, _known(group)))
+        return np.asarray(compiled.correction(self.controller, self._state, moments, known_groups(group)))
 
     def describe(self) -> dict[str, float]:
         """What is worth logging: rates per group on recent decisions, their gaps, and the multipliers.
@@ -250,15 +258,8 @@ class GoalCorrector:
             if qualified is None and columns & {M.QUALIFIED, M.APPROVED_QUALIFIED}:
                 raise _missing("qualified", demand.text, "whether accepting the person would have been right")
         reward, group = np.asarray(rewards, np.float32), np.asarray(groups, np.int64)
-        if (group >= self.num_groups).any():
-            raise ValueError(
-                f"group must be below num_groups = {self.num_groups}, got {group.max()}; "
-                f"count groups from 0, or pass num_groups={group.max() + 1}"
-            )
-        if not np.isfinite(reward[group >= 0]).all():
-            raise ValueError(
-                "rewards must be finite, got NaN or infinity; check where the environment computes them"
-            )
+        check_groups(group, self.num_groups)
+        check_finite("rewards", reward[group >= 0])
         flags = None if accepted is None else np.asarray(accepted, np.float32)
         right = None if qualified is None else np.asarray(qualified, np.float32)
         return decision_moments(reward, group, flags, right, self.decisions_per_person), group
@@ -278,22 +279,3 @@ def _missing(name: str, goal: str, meaning: str) -> ValueError:
         f"{goal} needs info['{name}'], {meaning}, which is missing; set it in every step, or wrap the environment: "
         f"WithGroups(env, ..., {name}=lambda before, action, after, info: ...)"
     )
-
-
-def _known(group: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Decisions on nobody have no moments, so it does not matter which group they are counted in."""
-    return np.maximum(group, 0).astype(np.int32)
-
-
-@partial(jax.jit, static_argnums=0)
-def _measure(
-    controller: Controller, state: ControlState, moments: Float[Array, "K B M"], group: Int[Array, "B"]
-) -> ControlState:
-    return jax.vmap(controller.measure, (0, 0, None))(state, moments, group)
-
-
-@partial(jax.jit, static_argnums=0)
-def _correction(
-    controller: Controller, state: ControlState, moments: Float[Array, "K B M"], group: Int[Array, "B"]
-) -> Float[Array, "B"]:
-    return jax.vmap(controller.correction, (0, 0, None))(state, moments, group).sum(0)

@@ -146,6 +146,23 @@ def env_attribute(
     return env_attribute(envs[0], name) if envs else None
 
 
+def check_groups(group: NDArray[np.int64], num_groups: int) -> None:
+    """Raise a ValueError unless every decision is about a group that exists, or about nobody (-1)."""
+    if (group >= num_groups).any():
+        raise ValueError(
+            f"group must be below num_groups = {num_groups}, got {group.max()}; "
+            f"count groups from 0, or pass num_groups={group.max() + 1}"
+        )
+
+
+def check_finite(name: str, values: NDArray[np.floating[Any]]) -> None:
+    """Raise a ValueError if a number that an environment gave is NaN or infinite."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{name} must be finite, got NaN or infinity; check where the environment computes them"
+        )
+
+
 def missing_group() -> ValueError:
     return ValueError(
         "info has no 'group', so it is unknown whom the decision was about; set info['group'] = 0, for example, to the "

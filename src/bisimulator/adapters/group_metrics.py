@@ -14,10 +14,11 @@ from scipy import stats
 
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
+from bisimulator._text import aligned
 from bisimulator.adapters._decisions import Acceptance, Accepted
 from bisimulator.adapters._episodes import ActFunction, AnyEnv, Model, act_function, episode_steps
 from bisimulator.adapters._group_rates import RATES, decision_moments, rates
-from bisimulator.adapters.group_info import env_attribute, group_spec
+from bisimulator.adapters.group_info import check_groups, env_attribute, group_spec
 from bisimulator.core import Values
 from bisimulator.errors import MAX_EPISODES, MAX_SEED, check_int
 from bisimulator.evaluation.intervals import Interval, mean_interval
@@ -138,9 +139,7 @@ class GroupMetrics:
         return f"Group metrics of {self.env}: {len(self.sums)} episodes, return {_text(self.average_return)}"
 
     def __repr__(self) -> str:
-        table = [self._head, *self._rows]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
+        lines = aligned([self._head, *self._rows])
         return "\n".join([self._title, *(f"  {line}".rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
@@ -196,11 +195,7 @@ def group_metrics(
         counted = step.episode >= 0
         np.add.at(returns, step.episode[counted], step.rewards[counted])
         group = np.where(counted, step.said.group, -1)
-        if group.max() >= groups:
-            raise ValueError(
-                f"group must be below num_groups = {groups}, got {group.max()}; count groups from 0, or pass "
-                f"num_groups={group.max() + 1}"
-            )
+        check_groups(group, groups)
         flags = acceptance(step.actions, step.said.accepted)
         moments = decision_moments(step.rewards, group, flags, step.said.qualified, visits)
         if len(moments) != sums.shape[2]:  # nothing was counted yet

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bisimulator import registry
 from bisimulator.core import Env
-from bisimulator.errors import JobsFailed, shown
+from bisimulator.errors import JobsFailed, check_bool, check_path, shown
 from bisimulator.jobs.executors import Event, Executor, Listener, run_locally
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
@@ -23,7 +23,7 @@ from bisimulator.report.progress import JobStates, progress_view
 
 @dataclasses.dataclass(frozen=True)
 class Finished:
-    """What became of some jobs, in their order."""
+    """The results of some jobs, in their order."""
 
     results: list[Result]
     failures: dict[str, str]  # title of a job -> why it failed
@@ -72,7 +72,7 @@ def run_jobs(
 def job_folder(out: str | Path | None) -> Iterator[Path]:
     """Where jobs are stored; with None, a temporary folder that is gone afterwards."""
     if out is not None:
-        yield Path(out)
+        yield check_path("out", out)
         return
     with tempfile.TemporaryDirectory(prefix="bisimulator-") as folder:
         yield Path(folder)
@@ -80,7 +80,7 @@ def job_folder(out: str | Path | None) -> Iterator[Path]:
 
 def console_of(progress: bool) -> Console | None:
     """A terminal or notebook to show progress on."""
-    return SafeConsole(stderr=True) if progress else None
+    return SafeConsole(stderr=True) if check_bool("progress", progress) else None
 
 
 def scenario_of(env: Env | str) -> tuple[str, dict[str, object]]:
@@ -100,4 +100,4 @@ def scenario_of(env: Env | str) -> tuple[str, dict[str, object]]:
 
 def warn_of_failures(finished: Finished) -> None:
     for title, reason in finished.failures.items():
-        warnings.warn(f"{title} failed: {reason}", stacklevel=3)
+        warnings.warn(f"{title} failed: {reason}", stacklevel=4)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from bisimulator import registry
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
-from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
-from bisimulator.api.training import TrainingResult
+from bisimulator._text import aligned
+from bisimulator.api._running import scenario_of
+from bisimulator.api.training import TrainingResult, train_all
 from bisimulator.core import Env
-from bisimulator.errors import check_keywords, shown
+from bisimulator.errors import check_keywords, check_path, shown
+from bisimulator.goals import Goal
 from bisimulator.jobs.labels import labels
 from bisimulator.jobs.references import Reference, references
 from bisimulator.jobs.spec import Spec, make_spec
@@ -41,6 +43,7 @@ def compare(
     *,
     sweep: Options | None = None,
     solver_sweep: Options | None = None,
+    goals: str | Sequence[str | Goal] = (),
     seeds: int | Sequence[int] = 10,
     steps: int = 400_000,
     out: str | Path | None = None,
@@ -54,6 +57,7 @@ def compare(
         methods: methods of `bisimulator list`; all of them by default.
         sweep: options of the methods with the values to try, such as `{"kappa": [0, 0.05, 0.1]}`.
         solver_sweep: the same for options of the solvers, such as `{"learning_rate": [5e-5, 3e-4]}`.
+        goals: goals to try, each with every variant: levels of one goal, `NAME=FROM:TO:STEP`, or a list of goals.
         seeds: how many seeds, or which ones.
         steps: environment steps of training per seed.
         out: folder in which the jobs are stored; without it nothing is written.
@@ -76,27 +80,42 @@ def compare(
     specs = make_variants(
         scenario,
         names,
-        sweep or {},
-        solver_sweep or {},
+        _checked("sweep", sweep),
+        _checked("solver_sweep", solver_sweep),
+        goals,
         settings=settings,
         seeds=seeds,
         steps=steps,
         **options,
     )
-    with job_folder(out) as folder:
-        finished = run_jobs(specs, folder, console_of(progress))
-        if not finished.results:
-            finished.raise_failures()
-        warn_of_failures(finished)
-        results = [TrainingResult.load(folder / result.spec.name) for result in finished.results]
+    results, failures = train_all(specs, out, progress)
     written = labels([result.spec for result in results])
-    return Comparison(scenario, dict(zip(written, results, strict=True)), finished.failures)
+    return Comparison(scenario, dict(zip(written, results, strict=True)), failures)
+
+
+def _checked(name: str, sweep: Options | None) -> Options:
+    """The values to try of each option; none at all is fine."""
+    if sweep is None:
+        return {}
+    values = sweep.values() if isinstance(sweep, Mapping) else [None]
+    if any(isinstance(each, str) or not isinstance(each, Iterable) for each in values):
+        raise TypeError(
+            f"{name} must map options to lists of values, got {shown(sweep)}; pass {{'alpha': [1, 2]}}"
+        )
+    return sweep
 
 
 def make_variants(
-    scenario: str, methods: Sequence[str], sweep: Options, solver_sweep: Options, **fields: Any
+    scenario: str,
+    methods: Sequence[str],
+    sweep: Options,
+    solver_sweep: Options,
+    goals: str | Sequence[str | Goal] = (),
+    **fields: Any,
 ) -> list[Spec]:
     """One spec per method and combination of the values to try; a method without an option is not varied in it."""
+    if goals and fields.get("goal") is not None:
+        raise ValueError("a goal and a sweep over goals exclude each other; leave one of them out")
     entries: dict[str, LearnedMethod | Rule] = {name: registry.lookup("method", name) for name in methods}
     method_options = {name: _option_names(entry.config) for name, entry in entries.items()}
     solver_options = {
@@ -108,15 +127,12 @@ def make_variants(
     check_keywords("their solvers", solver_sweep, [o for names in solver_options.values() for o in names])
     learned = {"goal", "control", "view"}  # rules are not trained, so these say nothing about them
     of_rules = {name: value for name, value in fields.items() if name not in learned}
+    asked = Goal.sweep(goals) if isinstance(goals, str) else [Goal.parse(goal) for goal in goals]
+    to_reach = [{**fields, "goal": goal} for goal in asked] or [fields]
     return [
-        make_spec(
-            scenario,
-            method,
-            config=config or None,
-            solver=solver or None,
-            **(fields if isinstance(entries[method], LearnedMethod) else of_rules),
-        )
+        make_spec(scenario, method, config=config or None, solver=solver or None, **other)
         for method in methods
+        for other in (to_reach if isinstance(entries[method], LearnedMethod) else [of_rules])
         for config in _combinations({o: v for o, v in sweep.items() if o in method_options[method]})
         for solver in _combinations({o: v for o, v in solver_sweep.items() if o in solver_options[method]})
     ]
@@ -169,7 +185,7 @@ class Comparison(Mapping[str, TrainingResult]):
 
     def report(self, out: str | Path) -> list[Path]:
         """Write tables, figures and the page to a folder; returns the files written."""
-        return write_report(self._jobs, Path(out), references=self._references)
+        return write_report(self._jobs, check_path("out", out), references=self._references)
 
     @property
     def _jobs(self) -> list[Result]:
@@ -189,11 +205,7 @@ class Comparison(Mapping[str, TrainingResult]):
 
     def __repr__(self) -> str:
         head, rows = self._grid
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in [head, *rows]
-        ]
-        return "\n".join([f"Comparison on {self.scenario}", *lines])
+        return "\n".join([f"Comparison on {self.scenario}", *aligned([head, *rows])])
 
     def _repr_html_(self) -> str:
         return html_table(f"Comparison on {self.scenario}", *self._grid)

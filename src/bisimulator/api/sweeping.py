@@ -1,4 +1,4 @@
-"""`bisimulator.learned_frontier`: what training reaches at several levels of a goal, beside the provable optimum."""
+"""`bisimulator.learned_frontier`: trainings with several levels of a goal, compared with the provable optimum."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from jaxtyping import Float
 
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
-from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
-from bisimulator.api.training import TrainingResult
+from bisimulator._text import aligned
+from bisimulator.api._running import scenario_of
+from bisimulator.api.training import TrainingResult, train_all
 from bisimulator.core import Env, Values
+from bisimulator.errors import shown
 from bisimulator.evaluation.goal_outcome import GoalOutcome
 from bisimulator.exact.chain import why_no_chain, with_true_scores
 from bisimulator.exact.frontier import Frontier, frontier
@@ -37,7 +39,7 @@ def learned_frontier(
     progress: bool = True,
     **options: Any,
 ) -> LearnedFrontier:
-    """Train towards several levels of one goal, and compare with the exact frontier.
+    """Train with several levels of one goal, and compare the results with the exact frontier.
 
     Args:
         env: an environment from `bisimulator.make`, or its name.
@@ -50,7 +52,7 @@ def learned_frontier(
         **options: further options of `bisimulator.train`: solver, control, view, group_blind, episodes.
 
     Returns:
-        The outcome at every level, the exact frontier where it exists, and the picture of both.
+        The result at every level, and the exact frontier where it exists.
 
     Raises:
         ValueError: if the goals have different names, or a value is wrong.
@@ -62,16 +64,16 @@ def learned_frontier(
     """
     scenario, settings = scenario_of(env)
     specs = goal_specs(scenario, method, goals, settings=settings, seeds=seeds, steps=steps, **options)
-    with job_folder(out) as folder:
-        finished = run_jobs(specs, folder, console_of(progress))
-        if not finished.results:
-            finished.raise_failures()
-        warn_of_failures(finished)
-        return LearnedFrontier.of([TrainingResult.load(folder / r.spec.name) for r in finished.results])
+    results, _ = train_all(specs, out, progress)
+    return LearnedFrontier.of(results)
 
 
 def goal_specs(scenario: str, method: str, goals: str | Sequence[str | Goal], **fields: Any) -> list[Spec]:
     """One job per level of a goal."""
+    if not isinstance(goals, Sequence):
+        raise TypeError(
+            f"goals must be NAME=FROM:TO:STEP or a list, got {shown(goals)}; try min-recall=0.7:1:0.05"
+        )
     asked = Goal.sweep(goals) if isinstance(goals, str) else [Goal.parse(goal) for goal in goals]
     names = {demand.name for goal in asked for demand in goal.demands}
     if len(names) != 1:
@@ -85,14 +87,14 @@ def goal_specs(scenario: str, method: str, goals: str | Sequence[str | Goal], **
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LearnedFrontier:
-    """What was asked and reached at every level of a goal, and what is possible."""
+    """The results of trainings with several levels of a goal, and the exact frontier."""
 
     results: tuple[TrainingResult, ...]  # by ascending level
     exact: Frontier | None  # None if there is no exact answer
 
     @classmethod
     def of(cls, results: Sequence[TrainingResult]) -> LearnedFrontier:
-        """From trainings that differ in the level of their goal alone."""
+        """From trainings that differ only in the level of their goal."""
         ordered = tuple(sorted(results, key=lambda result: _demand(result).level))
         first = ordered[0]
         blind = first.spec.solver.group_blind
@@ -105,11 +107,12 @@ class LearnedFrontier:
 
     @property
     def outcomes(self) -> list[GoalOutcome]:
-        """What became of every level."""
+        """The result at every level."""
         return [result.goal_outcomes[0] for result in self.results]
 
     @property
     def asked(self) -> Float[Values, "L"]:
+        """The levels of the goal."""
         return np.array([_demand(result).level for result in self.results])
 
     def to_frame(self) -> pandas.DataFrame:
@@ -130,7 +133,7 @@ class LearnedFrontier:
         return import_pandas().DataFrame(rows)
 
     def plot(self) -> Figure:
-        """The learned points beside the exact frontier."""
+        """The learned points and the exact frontier."""
         from bisimulator.report.figures.learned_frontier_figure import draw_learned
 
         return draw_learned(self.results[0].spec, self.outcomes, self.exact)
@@ -156,13 +159,10 @@ class LearnedFrontier:
 
     @property
     def head(self) -> tuple[str, ...]:
-        return ("asked", "reached", "return", "best by score and group", "best of any policy")
+        return ("goal", "reached", "return", "best by score and group", "best of any policy")
 
     def __repr__(self) -> str:
-        rows = [self.head, *self._rows]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(self.head))]
-        lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([self.title, *lines])
+        return "\n".join([self.title, *aligned([self.head, *self._rows])])
 
     def _repr_html_(self) -> str:
         return html_table(self.title, self.head, self._rows)

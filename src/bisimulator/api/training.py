@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from bisimulator import files
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
-from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of
+from bisimulator.api._running import console_of, job_folder, run_jobs, scenario_of, warn_of_failures
 from bisimulator.core import Env, Values, View
+from bisimulator.errors import check_path
 from bisimulator.evaluation.goal_outcome import GoalOutcome, goal_outcomes
 from bisimulator.exact.chain import Expectation
 from bisimulator.goals import Goal
 from bisimulator.jobs.expectations import exact_expectations
 from bisimulator.jobs.learning_curves import Curves
 from bisimulator.jobs.spec import Spec, make_spec
-from bisimulator.jobs.store import Result, load, save, trained_policy, with_weights
-from bisimulator.policies import Policy, Rule
-from bisimulator.registry import lookup
+from bisimulator.jobs.store import Result, load, save, seed_policy, with_weights
+from bisimulator.policies import Policy
 from bisimulator.report.text import headline_rows
 
 if TYPE_CHECKING:
@@ -57,16 +57,16 @@ def train(
         steps: environment steps of training per seed.
         solver: options of the solver, such as `{"learning_rate": 3e-4}`.
         goal: a fairness goal, such as "min-recall=0.9", or several of them.
-        control: how the goal's multipliers are controlled, such as `{"eta": 0.1}`.
-        view: "life" trains on single lives, "queue" on the queue of applicants; by default lives with
-            a goal or if the method says so.
-        group_blind: the policy does not look at the group; a goal is still measured by group.
+        control: options of the controller that sets the goal's multipliers, such as `{"eta": 0.1}`.
+        view: what an episode of training is: "queue", the queue of all applicants, or "life", the decisions about one
+            person. By default "life" with a goal, otherwise the method's own.
+        group_blind: the policy does not see the group; a goal is still measured by group.
         episodes: evaluation episodes per seed.
-        greedy: evaluate the most probable action; otherwise sampled, as in training, which is the default with a goal.
+        greedy: evaluate the most probable action; False samples actions as in training, the default with a goal.
         curve_every: training steps between two evaluations of the learning curve; 0: no curve.
-        curve_episodes: episodes per seed of each of them.
-        out: folder in which the job is stored. A job that is there is loaded, and one that was stopped is resumed.
-            Without it nothing is written.
+        curve_episodes: episodes per seed of each of these evaluations.
+        out: folder in which the job is stored. A finished job is loaded, and a stopped one is resumed. Without it,
+            nothing is written.
         progress: show progress in a terminal or a notebook.
         **method_options: options of the method, such as `alpha=2`.
 
@@ -104,18 +104,30 @@ def train(
     with job_folder(out) as folder:
         finished = run_jobs([spec], folder, console_of(progress))
         finished.raise_failures()
-        return TrainingResult.load(folder / spec.name)
+        return TrainingResult.of(finished.results[0])
+
+
+def train_all(
+    specs: Sequence[Spec], out: str | Path | None, progress: bool
+) -> tuple[list[TrainingResult], Mapping[str, str]]:
+    """The jobs that succeeded, and title -> reason of those that failed, with a warning; raises if all failed."""
+    with job_folder(out) as folder:
+        finished = run_jobs(specs, folder, console_of(progress))
+        if not finished.results:
+            finished.raise_failures()
+        warn_of_failures(finished)
+        return [TrainingResult.of(result) for result in finished.results], finished.failures
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingResult:
-    """A finished training: one policy per seed, what evaluation found, and how learning went."""
+    """A finished training: one policy per seed, the results of their evaluation, and learning curves."""
 
     result: Result
 
     @property
     def spec(self) -> Spec:
-        """Everything that decided the numbers."""
+        """Everything that determines the numbers."""
         return self.result.spec
 
     @property
@@ -139,17 +151,17 @@ class TrainingResult:
 
     @property
     def learned(self) -> Mapping[str, Any]:
-        """What the method learned beside the policy, such as omega; leading axis seeds."""
+        """What the method learned in addition to the policy, such as omega; leading axis seeds."""
         return self.result.learned
 
     @cached_property
     def expectations(self) -> list[Expectation] | None:
-        """Each seed's exact results, per group; None if there are none, so that only simulated ones are known."""
+        """The exact results of each seed, per group; None if only simulated ones are known."""
         return exact_expectations(self.result)
 
     @cached_property
     def goal_outcomes(self) -> list[GoalOutcome]:
-        """What became of each demand of the goal, compared with the provable optimum; empty without a goal.
+        """The result of each demand of the goal, compared with the provable optimum; empty without a goal.
 
         Values are exact where they can be, otherwise those of the evaluation episodes; each outcome says which.
         """
@@ -160,18 +172,11 @@ class TrainingResult:
 
     def policy(self, seed: int | None = None) -> Policy:
         """The policy of a seed; of the first one by default."""
-        return self._trained(seed)[1]
+        return seed_policy(self.result, self.seeds[0] if seed is None else seed)[1]
 
     def env(self, seed: int | None = None) -> Env:
         """The environment as that seed's policy sees it: with the observation dynamics it learned, if any."""
-        return self._trained(seed)[0]
-
-    def _trained(self, seed: int | None) -> tuple[Env, Policy]:
-        entry = lookup("method", self.spec.method)
-        if isinstance(entry, Rule):
-            env = self.spec.make_env()
-            return env, entry.build(self.spec.config, env)
-        return trained_policy(self.result, self.seeds[0] if seed is None else seed)
+        return seed_policy(self.result, self.seeds[0] if seed is None else seed)[0]
 
     def to_frame(self) -> pandas.DataFrame:
         """One row per seed and episode, one column per metric."""
@@ -192,17 +197,23 @@ class TrainingResult:
 
     def save(self, folder: str | Path) -> None:
         """Write the job to a folder; `TrainingResult.load` reads it."""
-        files.write_json(Path(folder) / "config.json", self.spec.to_dict())
-        save(self.result, Path(folder))
+        path = check_path("folder", folder)
+        files.write_json(path / "config.json", self.spec.to_dict())
+        save(self.result, path)
+
+    @classmethod
+    def of(cls, result: Result) -> TrainingResult:
+        """From the result of a job, as `jobs.run` returns it."""
+        return cls(with_weights(result))
 
     @classmethod
     def load(cls, folder: str | Path) -> TrainingResult:
         """A finished job from its folder, as `train`, `compare` and the commands write it."""
-        folder = Path(folder)
-        result = load(folder)
+        path = check_path("folder", folder)
+        result = load(path)
         if result is None:
-            raise ValueError(f"{folder} holds no finished job; `bisimulator runs list` shows those that are")
-        return cls(result if result.spec.solver is None else with_weights(result, folder))
+            raise ValueError(f"{path} holds no finished job; `bisimulator runs list` shows those that are")
+        return cls.of(result)
 
     @cached_property
     def _title(self) -> str:

@@ -15,7 +15,7 @@ from bisimulator.auditing.audited_policy import AuditedPolicy, check_auditable, 
 from bisimulator.auditing.consequences import Consequences, consequences_of, level_reached
 from bisimulator.auditing.group_numbers import GroupNumbers, PolicyRow, exact_row, row_of, score_table
 from bisimulator.auditing.past_decisions import PastDecisions, RejectedRange, range_over_gamma
-from bisimulator.auditing.sensitivity import Sweep, sweep_assumptions
+from bisimulator.auditing.sensitivity import RateRange, Sweep, sweep_assumptions
 from bisimulator.auditing.trajectories import Trajectories
 from bisimulator.core import Env, PersonChain, Values
 from bisimulator.evaluation.certify import Estimate, certify
@@ -62,6 +62,7 @@ class AuditResult:
     fairer: Alternative | None  # the fairest policy found that earns no less
     goals: tuple[GoalAudit, ...] = ()
     rejected: RejectedRange | None = None  # None if nobody was rejected in the past, as far as is known
+    rate_ranges: tuple[RateRange, ...] = ()  # repayment rates that the data allow
 
     @property
     def env(self) -> Env:
@@ -125,9 +126,9 @@ class AuditResult:
     def sweeps(self) -> tuple[Sweep, ...]:
         """The policy over its assumptions, one at a time; empty if it is simulated or looks at past loans."""
         accept = self.consequences.accept
-        if isinstance(accept, Kinds):
-            return sweep_assumptions(self.audited, accept)
-        return () if accept is None or accept.ndim != 2 else sweep_assumptions(self.audited, accept)
+        if accept is None or (not isinstance(accept, Kinds) and accept.ndim != 2):
+            return ()
+        return sweep_assumptions(self.audited, accept, self.rate_ranges)
 
     @cached_property
     def equal_rule(self) -> str:
@@ -199,6 +200,7 @@ def audit_policy(
     episodes: int = 5,
     notes: tuple[str, ...] = (),
     past: PastDecisions | None = None,
+    rate_ranges: tuple[RateRange, ...] = (),
 ) -> AuditResult:
     """What a policy leads to, certified, and compared with the frontier of the same people with their true scores.
 
@@ -211,6 +213,7 @@ def audit_policy(
         episodes: episodes per seed.
         notes: what to know about the data, for the page.
         past: decisions that left the repayment of some people unknown; the audit's numbers are then ranges, too.
+        rate_ranges: repayment rates that the data allow, over which findings are looked at.
 
     Raises:
         ValueError: if the environment has no frontier.
@@ -248,6 +251,7 @@ def audit_policy(
         fairer,
         goals,
         rejected,
+        rate_ranges,
     )
 
 

@@ -22,6 +22,7 @@ from bisimulator.auditing.past_decisions import RejectedRange
 from bisimulator.auditing.summary_words import summary_statements
 from bisimulator.auditing.words import Statement
 from bisimulator.core import Env
+from bisimulator.errors import check_bool, check_path
 from bisimulator.goals import Goal
 from bisimulator.people.population import Population
 
@@ -107,7 +108,7 @@ class Audit:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the page and the tables to a folder; returns the files written."""
-        return write_audit(self.result, Path(folder))
+        return write_audit(self.result, check_path("folder", folder))
 
     @property
     def _title(self) -> str:
@@ -153,23 +154,23 @@ def audit(
     progress: bool = True,
     **settings: object,
 ) -> Audit:
-    """How a policy treats the groups of a population over time, compared with the provable optimum.
+    """Audit how a policy treats the groups of a population over time, compared with the provable optimum.
 
     Args:
         policy: thresholds (`640`, or `{"white": 640, "others": 620}`), a rule's name, a training's result, a function
             of score and group, a fitted classifier (scikit-learn's `predict` and `predict_proba`), the path of an ONNX
             or skops file or of a finished job, or anything that `bisimulator.evaluate` takes.
         people: a `Population`, a lending environment, or a scenario's name; a training has its own.
-        goal: what you ask of a policy, such as "min-recall=0.9"; the audit says whether it is met, and names the best
-            policy by score and group that meets it.
-        group_blind: the policies that the audit names do not look at the group; a minute more.
+        goal: a fairness goal, such as "min-recall=0.9"; the audit says whether the policy meets it, and names the best
+            policy by score and group that does.
+        group_blind: the policies that the audit names do not see the group; takes a minute more.
         gamma: if past decisions rejected people (`accepted=` of a `Population`): how many times less often these repay
             at most than the accepted with equal scores; 2 by default. All that depends on them is given as a range.
         inputs: what a model is given, in the order of its columns: "score", "group", "group=NAME" for 1 or 0, or
             columns that `features=` of the population names; by default the score, then all of these.
         accepts: the class of the people whom a model accepts; 0 if it predicts defaults.
         cutoff: accept from this probability of that class on; None: if the model predicts it.
-        trusted: types that a skops file may contain beside those that skops knows; loading them may run code.
+        trusted: types that a skops file may contain in addition to those that skops knows; loading them may run code.
         in_bins: thresholds count bins from 0, not points.
         seed: which policy of a training; the first one by default.
         seeds: independent repetitions of the simulation, if the policy has no exact numbers.
@@ -186,6 +187,8 @@ def audit(
     Example:
         >>> audit(640, "lending-us-2003", groups=2).save("audit")
     """
+    for name, flag in (("group_blind", group_blind), ("in_bins", in_bins), ("progress", progress)):
+        check_bool(name, flag)
     whose = people_of(people, settings, gamma)
     if whose.env is not None:  # before the policy is read, whose errors are about thresholds and models
         check_auditable(whose.env)
@@ -201,5 +204,6 @@ def audit(
         episodes=episodes,
         notes=whose.notes,
         past=whose.past,
+        rate_ranges=whose.rate_ranges,
     )
     return Audit(result)

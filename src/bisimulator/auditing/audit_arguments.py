@@ -13,6 +13,7 @@ from bisimulator.auditing.models import Classifier, ModelOptions, from_model
 from bisimulator.auditing.past_decisions import DEFAULT_GAMMA, PastDecisions
 from bisimulator.auditing.read_policy import Trained, from_trained, read_policy
 from bisimulator.auditing.score_functions import from_function
+from bisimulator.auditing.sensitivity import RateRange, rate_ranges
 from bisimulator.auditing.split_bins import CountPeople
 from bisimulator.auditing.thresholds import from_thresholds
 from bisimulator.core import Env, make
@@ -43,6 +44,7 @@ class AuditedPeople(NamedTuple):
     notes: tuple[str, ...] = ()
     past: PastDecisions | None = None  # what past decisions leave unknown
     records: ScoredRows | None = None  # the rows of the data
+    rate_ranges: tuple[RateRange, ...] = ()  # repayment rates that the data allow
 
 
 def people_of(
@@ -87,7 +89,9 @@ def _with_past(people: Population, settings: Mapping[str, object], gamma: float)
 def _of_population(people: Population, settings: Mapping[str, object]) -> AuditedPeople:
     source = f"{people.people.sum():,.0f} of {people.origin}"
     env = people.make(**settings)
-    return AuditedPeople(env, source, people.count, people.notes, records=people.records)
+    return AuditedPeople(
+        env, source, people.count, people.notes, records=people.records, rate_ranges=rate_ranges(people)
+    )
 
 
 def policy_of(

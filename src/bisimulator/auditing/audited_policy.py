@@ -21,9 +21,7 @@ class AuditedPolicy:
     policy: Policy
     notes: tuple[str, ...] = ()
     whole_bins: Env | None = None  # the environment before its bins were split at the policy's thresholds
-    kinds: Kinds | None = (
-        None  # a model of further columns: how it treats the people of the data, who are the people
-    )
+    kinds: Kinds | None = None  # of a model of further columns: how it treats the people of the data
     given_group: bool = False  # such a model is told the group
 
     @property

@@ -26,7 +26,7 @@ def read_model(path: Path, trusted: Sequence[str] = ()) -> Classifier:
 
     Args:
         path: an ONNX or a skops file.
-        trusted: types that a skops file may contain beside those that skops trusts.
+        trusted: types that a skops file may contain in addition to those that skops trusts.
 
     Raises:
         ValueError: if there is no such file, or it is not a classifier, or has other types.

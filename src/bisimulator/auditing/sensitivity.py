@@ -1,9 +1,9 @@
-"""Over which values of an assumption a finding holds: the same decisions with other score moves, costs and visits."""
+"""Over which values of an assumption a finding holds: the same decisions with other moves, costs, visits and rates."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,9 +16,11 @@ from bisimulator.core import Env, Values, make
 from bisimulator.exact.chain import Expectation, expect, person_chain
 from bisimulator.exact.kinds import Kinds, expect_kinds
 from bisimulator.people._bins import equally_wide
+from bisimulator.people.population import Population
 
 _FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the cost of a default
 _VISITS = (0.5, 1.0, 2.0)  # of the applications per person
+_PLACES = (-1.0, -0.5, 0.0, 0.5, 1.0)  # within a 95% interval, from its lower to its upper end
 _FURTHER = 1.02  # times the difference at the start; less is no change worth a word
 
 Accept: TypeAlias = Float[Values, "G C"] | Kinds  # pi(accept | group, score), or decisions on kinds of people
@@ -30,6 +32,41 @@ class SweptPoint(NamedTuple):
     value: float
     row: PolicyRow
     accept_all_earns: float
+
+
+class RateRange(NamedTuple):
+    """Repayment rates that the data allow, by a number that sums them up."""
+
+    name: str
+    unit: str
+    now: float  # of the estimates
+    rates: Mapping[float, Float[Values, "G C"]]
+
+
+def rate_ranges(people: Population) -> tuple[RateRange, ...]:
+    """Repayment rates within their 95% intervals: of all groups together, and of groups compared with the first."""
+    return tuple(_rate_ranges(people)) if people.has_intervals else ()
+
+
+def _rate_ranges(people: Population) -> Iterator[RateRange]:
+    counts = people.people
+
+    def level(rates: Float[Values, "G C"]) -> float:
+        return round(100 * float((rates * counts).sum() / counts.sum()), 1)
+
+    def difference(rates: Float[Values, "G C"]) -> float:
+        at_equal_scores = rates @ counts.sum(0) / counts.sum()
+        others = np.average(at_equal_scores[1:], weights=counts[1:].sum(1))
+        return round(100 * float(others - at_equal_scores[0]), 1)
+
+    def swept(name: str, unit: str, measure: Callable[..., float], key: str) -> RateRange:
+        moved = [people.within_intervals(**{key: place}).repayment for place in _PLACES]
+        return RateRange(name, unit, measure(people.repayment), {measure(rates): rates for rates in moved})
+
+    yield swept("How often people repay", "percent", level, "together")
+    if len(counts) > 1:
+        unit = "points, from the first group"
+        yield swept("How far groups' repayment differs", unit, difference, "apart")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,12 +115,15 @@ def accept_all_earns_more(point: SweptPoint) -> bool:
     return point.accept_all_earns > point.row.earned
 
 
-def sweep_assumptions(audited: AuditedPolicy, accept: Accept) -> tuple[Sweep, ...]:
-    """The exact numbers of the same decisions over each assumption that the data do not tell.
+def sweep_assumptions(
+    audited: AuditedPolicy, accept: Accept, ranges: Sequence[RateRange] = ()
+) -> tuple[Sweep, ...]:
+    """The exact numbers of the same decisions over each assumption that the data do not tell, or not exactly.
 
     Args:
         audited: the policy and its people.
         accept: its decisions, in the bins of the policy.
+        ranges: repayment rates that the data allow.
     """
     env = with_true_scores(audited.people_env)
     chain = person_chain(env)
@@ -111,6 +151,10 @@ def sweep_assumptions(audited: AuditedPolicy, accept: Accept) -> tuple[Sweep, ..
         costs = {f * cost / gain: {"reward_default": -f * cost} for f in _FACTORS}
         unit = "times what a repaid loan earns"
         sweeps.append(_sweep(audited, accept, "What a default costs", unit, cost / gain, costs))
+    for each in ranges:
+        if len(each.rates) > 1:
+            rates = {value: {"repayment": rate.tolist()} for value, rate in each.rates.items()}
+            sweeps.append(_sweep(audited, accept, each.name, each.unit, each.now, rates))
     visits = {
         round(f * chain.horizon) / chain.population: {"horizon": max(round(f * chain.horizon), 1)}
         for f in _VISITS
@@ -133,13 +177,13 @@ def _sweep(
     name: str,
     unit: str,
     now: float,
-    settings: Mapping[float, Mapping[str, float]],
+    settings: Mapping[float, Mapping[str, object]],
 ) -> Sweep:
     points = [_point(audited, accept, value, change) for value, change in sorted(settings.items())]
     return Sweep(name, unit, float(now), tuple(points))
 
 
-def _point(audited: AuditedPolicy, accept: Accept, value: float, change: Mapping[str, float]) -> SweptPoint:
+def _point(audited: AuditedPolicy, accept: Accept, value: float, change: Mapping[str, object]) -> SweptPoint:
     env = _with_settings(audited, change)
     expectation = _expect(env, accept)
     everybody = expect(env, np.ones((env.num_groups, env.params.num_scores))).average_return
@@ -151,7 +195,7 @@ def _expect(env: Env, accept: Accept) -> Expectation:
     return expect_kinds(env, accept)[0] if isinstance(accept, Kinds) else expect(env, accept)
 
 
-def _with_settings(audited: AuditedPolicy, change: Mapping[str, float]) -> Env:
+def _with_settings(audited: AuditedPolicy, change: Mapping[str, object]) -> Env:
     """The policy's environment with other settings, its bins split as they are."""
     people = audited.people_env
     settings = {name: value for name, value in people.settings.items() if name != "omega"}

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bisimulator import policies, registry
+from bisimulator import policies
 from bisimulator.auditing.audited_policy import AuditedPolicy
 from bisimulator.auditing.split_bins import CountPeople, split_bins
 from bisimulator.core import Env
 from bisimulator.errors import did_you_mean
 from bisimulator.policies import Policy
+from bisimulator.policies.rules import rule_names
 
 OTHERS = "others"  # every group that is not named
 _MAX_NAMED = 6  # groups in a title
@@ -109,11 +110,8 @@ def _number(text: str, env: Env) -> float:
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):
-        rules = ", ".join(
-            n for n in registry.names("method") if isinstance(registry.lookup("method", n), policies.Rule)
-        )
         raise ValueError(
             f"{text!r} is not a policy; pass thresholds (640, or {env.group_names[0]}=640,{OTHERS}=620), a rule "
-            f"({rules}), the folder of a finished job, or a function (module:name, or file.py:name)"
+            f"({', '.join(rule_names())}), the folder of a finished job, or a function (module:name, or file.py:name)"
         )
     return value

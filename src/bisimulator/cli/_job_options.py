@@ -30,23 +30,24 @@ class JobOptions:
     episodes: int | None = None
     """evaluation episodes per seed; 5 by default"""
     greedy: bool = True
-    """evaluate the most probable action; otherwise, and always with a goal, sampled as in training"""
+    """evaluate the most probable action; otherwise, and with a goal, actions are sampled as in training"""
     view: Literal["queue", "life"] | None = None
-    """train on the queue of applicants or on single lives; by default lives with a goal or if the method says so"""
+    """episodes of training: the queue of all applicants, or the decisions about one person (life), which is the default
+    with a goal and of some methods"""
     goal: tuple[str, ...] = ()
-    """fairness goals to reach at the least cost, such as min-recall=0.9 credit-gap=2.5"""
+    """fairness goals to reach with the highest return, such as min-recall=0.9 credit-gap=2.5"""
     group_blind: bool = False
-    """the policies do not look at the group; goals are still measured by group"""
+    """the policies do not see the group; goals are still measured by group"""
     curve_every: int | None = None
     """training steps between two evaluations of the learning curve, 10,000 by default; 0: no curve"""
     curve_episodes: int | None = None
-    """episodes per seed of each of them; 5 by default"""
+    """episodes per seed of each of these evaluations; 5 by default"""
     quick: bool = False
     """for a first look: 2 seeds and a tenth of the steps"""
     out: Path = Path("runs")
-    """folder of the jobs; a job that is there is not run again, one that was stopped is resumed"""
+    """folder of the jobs; finished jobs are loaded, stopped ones are resumed"""
     executor: Literal["local", "ray"] = "local"
-    """local: one job after the other on all cores of this machine; ray: side by side on a Ray cluster"""
+    """local: one job after the other on all cores of this machine; ray: in parallel on a Ray cluster"""
     ray_address: str | None = None
     """address of a running Ray cluster, such as auto; by default one is started on this machine"""
     json: bool = False

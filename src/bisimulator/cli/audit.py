@@ -34,30 +34,30 @@ def audit(
     episodes: int = 5,
     out: Path = Path("audit"),
 ) -> None:
-    """How a policy treats the groups of a population over the years: a page, its tables, and the short of it here.
+    """Audit how a policy treats the groups of a population over the years: write a page with tables, print a summary.
 
     Args:
       policy: thresholds (640, or white=640,others=620), a rule of `bisimulator list`, the folder of a finished job,
         a model (model.onnx, model.skops), or a function (module:function or file.py:function), which is imported and
         run.
-      population: CSV file of people, one a line, or of a table.
-      people: which column is what, and bins.
+      population: CSV file with one person per line, or of a table.
+      people: columns of the file, and bins.
       scenario: a lending environment of `bisimulator list`, instead of a file.
       settings: parameters of lending, such as reward_default=-4 or horizon=20000.
-      goal: what you ask of a policy, such as min-recall=0.9, or several; the page says whether it is met, and names
-        the best policy that meets it.
-      group_blind: the policies that the page names do not look at the group; a minute more.
+      goal: one or more goals, such as min-recall=0.9; the page says whether the policy meets them, and names the best
+        policy that does.
+      group_blind: the policies that the page names do not see the group; takes a minute more.
       gamma: with --accepted: how many times less often those who were rejected in the past repay at most than the
         accepted with equal scores; 2 by default.
       inputs: what a model is given, in the order of its columns: score, group, group=NAME for 1 or 0, or names of
         --features; by default the score and all of these.
       accepts: the class of the people whom a model accepts; 0 if it predicts defaults.
       cutoff: accept from this probability of that class on; without it, if the model predicts it.
-      trusted: types that a skops file may contain beside those that skops knows; loading them may run code.
+      trusted: types that a skops file may contain in addition to those that skops knows; loading them may run code.
       in_bins: thresholds count bins from 0, not points.
-      seed: whose policy, of a trained job; the first one by default.
+      seed: the seed of a trained job whose policy is audited; the first one by default.
       seeds: independent repetitions of the simulation.
-      episodes: episodes of each of them.
+      episodes: episodes per seed.
       out: folder of the page and its tables.
     """
     from bisimulator.auditing.audit import audit as audit_policy

@@ -16,10 +16,10 @@ def certify(
     gamma: float = 0.99,
     out: Path = Path("runs"),
 ) -> None:
-    """How fair a trained policy is: proven if people's chains are finite, otherwise estimated (seconds to a minute).
+    """Certify how fair a trained policy is: exactly on lending, elsewhere estimated (seconds to a minute).
 
     Args:
-      run: the folder of a finished training; without it, the finished jobs of --out are listed.
+      run: the folder of a finished training; without it, the finished trainings in --out are listed.
       seed: the seed whose policy is certified; the first one by default.
       gamma: discount from one visit of a person to the next.
       out: folder of the jobs to list.

@@ -21,19 +21,19 @@ def frontier(
     figure: Path | None = None,
     csv: Path | None = None,
 ) -> None:
-    """The best return that any policy can have at each level of fairness, and how far each method is from it.
+    """Compute the best return of any policy at each level of fairness, and how far each method is from it.
 
     A few seconds; up to a minute with ten groups or with --group-blind. Criteria of one group at a time (min-...) take
     up to 1,000 groups, gaps up to 100 groups with 7 scores, credit-gap up to 41.
 
     Args:
       scenario: a lending environment of `bisimulator list`.
-      criterion: what is asked of the policy: min-recall, min-approval, min-return, recall-gap, approval-gap,
+      criterion: the measure of fairness: min-recall, min-approval, min-return, recall-gap, approval-gap,
         return-gap, benefit-gap or credit-gap.
-      levels: where; evenly spaced by default.
-      group_blind: also the best policies that do not look at the group.
+      levels: levels of the criterion; evenly spaced by default.
+      group_blind: also compute the best policies that do not see the group.
       settings: parameters of the scenario, such as population=500.
-      runs: a folder of finished jobs whose points are shown too; those with other settings are left out.
+      runs: a folder of finished jobs to show as points; jobs with other settings are left out.
       figure: file of a plot, such as frontier.png.
       csv: file of the table, such as frontier.csv.
     """

@@ -6,7 +6,7 @@ from bisimulator.cli._console import make_console
 
 
 def list_names() -> None:
-    """Environments, methods and metrics, one line each."""
+    """List all environments, methods and metrics."""
     from bisimulator.report.registry_table import print_registry
 
     print_registry(make_console())

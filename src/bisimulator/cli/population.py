@@ -18,12 +18,12 @@ def population(
     settings: Settings = (),
     out: Path | None = None,
 ) -> None:
-    """What a file of people says, and the same as settings of lending for every other command: --set @people.json.
+    """Summarise a file of people, and write it as settings of lending for other commands: --set @people.json.
 
     Args:
-      path: CSV file of records, a person a line, or of a table, a group and score a line.
-      people: which column is what, and bins.
-      settings: further parameters of lending to keep with them, such as reward_default=-4.
+      path: CSV file with one person per line, or of a table with one group and score per line.
+      people: columns of the file, and bins.
+      settings: further parameters of lending to store with them, such as reward_default=-4.
       out: file of the settings, such as people.json.
     """
     from bisimulator import files

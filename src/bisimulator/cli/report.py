@@ -15,14 +15,14 @@ def report(
     out: Path | None = None,
     formats: tuple[Literal["svg", "png", "pdf"], ...] = ("svg",),
 ) -> None:
-    """Write tables (Markdown, LaTeX, CSV), figures and the page from any folder of finished jobs.
+    """Write tables (Markdown, LaTeX, CSV), figures and an HTML page for any folder of finished jobs.
 
-    Some 20 s, and up to 20 s more per scenario for its frontier.
+    About 20 s, and up to 20 s more per scenario for its frontier.
 
     Args:
-      runs: folder of the jobs, as --out of `train`, `compare` and `reproduce`.
+      runs: folder of the jobs, the --out of `train`, `compare` or `reproduce`.
       out: folder of the report; RUNS/report by default.
-      formats: of the figures.
+      formats: file formats of the figures.
     """
     from bisimulator.jobs.references import references
     from bisimulator.jobs.store import find_runs

@@ -20,13 +20,13 @@ def reproduce(
 ) -> None:
     """Run every method of every table of a paper, then write all tables, figures and the page.
 
-    About an hour on 2 cores, a quarter of an hour with --quick; the field's other papers take less. It can be stopped
-    at any time; the same command resumes it.
+    About an hour on 2 cores, 15 minutes with --quick; other papers take less. It can be stopped at any time; the same
+    command resumes it.
 
     Args:
       scenario: comma-separated environments; those of the paper by default.
       methods: comma-separated methods; by default those that the paper has in the scenario's table.
-      paper: bisimulator, or one of the field's other papers: elbert, pocar, damour.
+      paper: bisimulator, or another paper: elbert, pocar or damour.
       jobs: how the jobs run and where they are stored; the report goes to OUT as well.
     """
     from bisimulator.jobs.paper import plan_jobs

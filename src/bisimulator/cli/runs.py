@@ -17,13 +17,13 @@ def runs(
     yes: bool = False,
     all: bool = False,
 ) -> None:
-    """The jobs that are kept: list them, show one, check their files, or remove what stopped jobs left.
+    """List the stored jobs, show one, verify their files, or remove what stopped jobs left behind.
 
     Args:
       action: list: all jobs, done, stopped, running or damaged; show: one job's configuration and result; verify:
-        compare every file with the checksum of when the job was finished; clean: remove the checkpoints of stopped
-        jobs, unfinished files and files that were set aside.
-      job: for show: its name, or a part of it that no other has.
+        compare every file with its checksum; clean: remove the checkpoints of stopped jobs, unfinished files and
+        damaged files.
+      job: for show: its name, or a unique part of it.
       out: folder of the jobs.
       yes: remove without asking.
       all: remove finished results as well.

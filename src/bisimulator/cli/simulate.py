@@ -18,15 +18,15 @@ def simulate(
     settings: Settings = (),
     next_to: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="METHOD ...")] = None,
 ) -> None:
-    """Fixed policies on a scenario: results of each group, beside the paper's (a few seconds).
+    """Simulate rules on a scenario and print the results of each group next to the paper's (a few seconds).
 
     Args:
       scenario: an environment of `bisimulator list`.
       policies: one or more rules, such as accept-all threshold max-util.
-      seeds: independent repetitions; the intervals are over them.
+      seeds: independent repetitions, over which intervals are computed.
       episodes: episodes per seed.
       settings: parameters of the scenario, such as population=500.
-      next_to: published methods to show; all by default.
+      next_to: methods of the paper whose published numbers are shown; all by default.
     """
     from bisimulator import published
     from bisimulator.core import make

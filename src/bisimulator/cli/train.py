@@ -52,9 +52,9 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
           method: options of the method.
           solver: options of its solver.
           settings: parameters of the scenario, such as population=500.
-          sweep_goal: train towards several levels of a goal, such as min-recall=0.7:1:0.05, and draw what was reached
-            beside the provable optimum.
-          control: how the multipliers of a goal are controlled.
+          sweep_goal: train with several levels of a goal, such as min-recall=0.7:1:0.05, and plot the results next to
+            the provable optimum.
+          control: options of the controller that sets the multipliers of a goal.
           jobs: how the job runs and where it is stored.
         """
         from bisimulator.api import TrainingResult
@@ -83,7 +83,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
             console.print(paper_table(finished.results), "")
             print_notes(finished.results, console)
             if spec.goal:
-                for outcome in TrainingResult.load(jobs.out / spec.name).goal_outcomes:
+                for outcome in TrainingResult.of(finished.results[0]).goal_outcomes:
                     console.print(str(outcome), soft_wrap=True, markup=False)
             console.print(f"Stored in {jobs.out / spec.name}", soft_wrap=True, markup=False)
 
@@ -105,7 +105,7 @@ def _sweep_goal(
     specs = goal_specs(scenario, name, levels, **fields)
     finished = jobs.run(specs, console)
     if finished.results:
-        learned = LearnedFrontier.of([TrainingResult.load(jobs.out / r.spec.name) for r in finished.results])
+        learned = LearnedFrontier.of([TrainingResult.of(result) for result in finished.results])
         figure, blind = learned.plot(), "-group-blind" if jobs.group_blind else ""
         written = [jobs.out / f"{scenario}-{name}-{learned.goal}{blind}.{kind}" for kind in ("svg", "png")]
         for path in written:

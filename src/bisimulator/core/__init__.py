@@ -1,6 +1,16 @@
 """The contracts that everything else is written against, and the helpers that environments share."""
 
 from bisimulator.core.arrays import count_row, evenly, read_row, score_and_group, score_histograms, sum_at
+from bisimulator.core.capabilities import (
+    Admissions,
+    Allocation,
+    ContactNetwork,
+    GroupDecisions,
+    ParallelEpisodes,
+    PersonModel,
+    Round,
+    SingleDecisions,
+)
 from bisimulator.core.columns import Column, Direction, Metric
 from bisimulator.core.environment import Env, make, require_env, set_omega
 from bisimulator.core.outcome import COUNTS, SCORE_GRID, TALLY, Outcome, Tallies
@@ -13,28 +23,9 @@ from bisimulator.core.random import (
     random_words,
     uniform,
 )
+from bisimulator.core.scenario import Scenario, Vocabulary, accepts_positive
 from bisimulator.core.spaces import ActionSpace, Box, Discrete
-from bisimulator.core.types import (
-    Act,
-    Admissions,
-    Allocation,
-    ContactNetwork,
-    Decisions,
-    GroupDecisions,
-    ParallelEpisodes,
-    Params,
-    PersonModel,
-    Round,
-    Scenario,
-    SingleDecisions,
-    Snapshot,
-    State,
-    Step,
-    View,
-    Vocabulary,
-    accepts_positive,
-    group_step,
-)
+from bisimulator.core.types import Act, Decisions, Params, Snapshot, State, Step, View, group_step
 
 __all__ = [
     "ANOTHER_BRANCH",

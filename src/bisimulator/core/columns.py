@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from bisimulator.core.outcome import Outcome
 from bisimulator.core.person_chain import Values
-from bisimulator.core.types import Scenario
+from bisimulator.core.scenario import Scenario
 
 Direction: TypeAlias = Literal["higher", "lower", ""]  # which values are better; "" if neither
 

@@ -14,8 +14,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from bisimulator import registry
+from bisimulator._html import html_table
+from bisimulator.core.scenario import Scenario
 from bisimulator.core.spaces import ActionSpace, Discrete
-from bisimulator.core.types import P, S, Scenario, Step, View
+from bisimulator.core.types import P, S, Step, View
 from bisimulator.errors import check_keywords, check_known, shown
 
 
@@ -26,9 +28,7 @@ class Env(Generic[P, S]):
     name: str
     scenario: Scenario[P, S]
     params: P
-    settings: Mapping[str, object] = dataclasses.field(
-        default_factory=dict
-    )  # the keywords that made the params
+    settings: Mapping[str, object] = dataclasses.field(default_factory=dict)  # the keywords of `make`
 
     def reset(self, key: Key[Array, ""]) -> S:
         state: S = _reset(self.scenario, key, self.params)
@@ -118,12 +118,21 @@ class Env(Generic[P, S]):
     def observation_size(self) -> int:
         return int(self.params.observation_size)
 
-    def __repr__(self) -> str:
+    @property
+    def _sizes(self) -> dict[str, int]:
         p = self.params
-        return (
-            f"Env({self.name!r}, groups={p.num_groups}, scores={p.num_scores}, "
-            f"population={p.population}, horizon={self.horizon})"
-        )
+        return {
+            "groups": p.num_groups,
+            "scores": p.num_scores,
+            "population": p.population,
+            "horizon": self.horizon,
+        }
+
+    def __repr__(self) -> str:
+        return f"Env({self.name!r}, {', '.join(f'{name}={size}' for name, size in self._sizes.items())})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.name, (), [(name, f"{size:,}") for name, size in self._sizes.items()])
 
 
 # compiled, because one operation after the other they would take a second

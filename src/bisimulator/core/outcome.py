@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import equinox as eqx
 from jaxtyping import Array, Float, Int
 
+from bisimulator._html import code_html
+
 # What a step or an episode adds up for every group, by name.
 Tallies: TypeAlias = dict[str, Float[Array, "... G"]]
 
@@ -62,6 +64,9 @@ class Outcome(eqx.Module):
             name.removeprefix(TALLY): values for name, values in arrays.items() if name.startswith(TALLY)
         }
         return Outcome(**plain, tallies=tallies or None)
+
+    def _repr_html_(self) -> str:
+        return code_html(repr(self))
 
     @property
     def people(self) -> Float[Array, "... G"]:

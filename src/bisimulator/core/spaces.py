@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
+
+import numpy as np
 
 
 @dataclasses.dataclass(frozen=True)
 class Discrete:
     """One of n actions, numbered from 0."""
+
+    dtype: ClassVar[type[np.int32]] = np.int32  # what environments compute with
+    kinds: ClassVar[str] = "iu"  # NumPy's kinds of numbers that can be actions
 
     n: int
     names: tuple[str, ...] = ()  # for display; empty if they have none
@@ -31,6 +36,9 @@ class Discrete:
 @dataclasses.dataclass(frozen=True)
 class Box:
     """Real numbers from `low` to `high`."""
+
+    dtype: ClassVar[type[np.float32]] = np.float32
+    kinds: ClassVar[str] = "iuf"
 
     low: float
     high: float

@@ -44,17 +44,14 @@ class Params(eqx.Module):
     reward_default: Float[Array, ""]
     horizon: Int[Array, ""]
     conscientiousness: Float[Array, "2"] | None  # mean and sd; None: repayment depends on the score only
-    moves: (
-        Float[Array, "2 C C"] | None
-    )  # of the true score after default, repayment; None: by score_down, score_up
-    rejected_moves: Float[
-        Array, "G"
-    ]  # probability that a rejected person's score moves by the table all the same
+    # of the true score after default, repayment; None: by score_down, score_up
+    moves: Float[Array, "2 C C"] | None
+    rejected_moves: Float[Array, "G"]  # probability that a rejected person's score moves by the table, too
     population: int = eqx.field(static=True)
     clock: bool = eqx.field(static=True, default=False)  # observations end with the share that remains
     fixed_sizes: bool = eqx.field(
         static=True, default=False
-    )  # groups have their shares of the people exactly
+    )  # groups have exactly their shares of the people
     group_names: tuple[str, ...] = eqx.field(static=True, default=())  # for display; () if they have none
     score_edges: tuple[float, ...] = eqx.field(static=True, default=())  # if scores are bins of another score
 

@@ -35,9 +35,8 @@ _ROUNDING = 1e-6  # a raise of exactly `max_raise` is possible, whatever it is r
 class State(eqx.Module):
     """The last round as the college sees it, and the group that each place of a round has on average."""
 
-    shown: Float[
-        Array, "N F"
-    ]  # score, admitted, admitted and eligible, group one-hot; 0 before the first round
+    # score, admitted, admitted and eligible, group one-hot; 0 before the first round
+    shown: Float[Array, "N F"]
     true_score: Float[Array, "N"]
     place: Int[Array, "N"]
     t: Int[Array, ""]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bisimulator import files
 from bisimulator.core import Env
+from bisimulator.errors import check_path
 from bisimulator.evaluation._exact_evaluation import acceptance_table
 from bisimulator.policies import Policy, as_policy
 
@@ -49,5 +50,5 @@ def decision_table(
         for c in range(accept.shape[1])
     ]
     if path is not None:
-        files.write_csv(Path(path), COLUMNS, rows)
+        files.write_csv(check_path("path", path), COLUMNS, rows)
     return [dict(zip(COLUMNS, row, strict=True)) for row in rows]

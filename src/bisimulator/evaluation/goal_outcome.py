@@ -1,4 +1,4 @@
-"""What became of a goal: what was asked, what was reached, and how far the return is from the provable optimum."""
+"""The result of a goal: the level reached, the return, and how far it is from the provable optimum."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bisimulator.goals.moments import M
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GoalOutcome:
-    """What became of one demand of a goal. Pairs are (mean, half width of the 95% interval) over seeds."""
+    """The result of one demand of a goal. Pairs are (mean, half width of the 95% interval) over seeds."""
 
     demand: str
     asked: float
@@ -27,23 +27,21 @@ class GoalOutcome:
     reached: tuple[float, float]
     violation: tuple[float, float]  # by how much each seed misses the level, 0 if it does not
     average_return: tuple[float, float]
-    best_any: float  # the provable optimum of any policy at what was reached; NaN if there is no frontier
-    best_stationary: (
-        float  # the best found that decides by score and group alone; NaN if there is no frontier
-    )
+    best_any: float  # the provable optimum of any policy at the level reached; NaN without a frontier
+    best_stationary: float  # of the best policy found that decides by score and group; NaN without a frontier
     regret: tuple[float, float]  # in % of the provable optimum, seed by seed
 
     def __str__(self) -> str:
         reached = (
-            f"Asked: {self.demand}. Reached ({self.measured}): {_pair(self.reached, 3)} "
+            f"Goal: {self.demand}. Reached ({self.measured}): {_pair(self.reached, 3)} "
             f"(violation {_pair(self.violation, 3)})."
         )
         earned = f" Return: {_pair(self.average_return, 0)}"
         if np.isnan(self.best_any):
             return f"{reached}{earned}; there is no exact frontier to compare it with."
         return (
-            f"{reached}{earned}. At what was reached, no policy can return more than {self.best_any:.0f} (regret "
-            f"{_pair(self.regret, 1)}%), and the best that decides by score and group alone returns "
+            f"{reached}{earned}. At this level no policy can return more than {self.best_any:.0f} (regret "
+            f"{_pair(self.regret, 1)}%), and the best one that decides by score and group alone returns "
             f"{self.best_stationary:.0f}."
         )
 
@@ -56,10 +54,10 @@ class GoalOutcome:
 def goal_outcomes(
     goal: Goal, env: Env, outcome: Outcome, expectations: Sequence[Expectation] | None = None
 ) -> list[GoalOutcome]:
-    """What became of every demand of a goal.
+    """The result of every demand of a goal.
 
     Args:
-        goal: what was asked.
+        goal: the goal.
         env: the environment.
         outcome: evaluation episodes, with leading axes (seeds, episodes).
         expectations: exact values of each seed's policy, which are used instead of the episodes if they are known.

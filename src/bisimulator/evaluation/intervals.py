@@ -13,6 +13,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from bisimulator._html import code_html
 from bisimulator.core import Values
 
 _CONFIDENCE = 0.95
@@ -36,7 +37,7 @@ class Interval(NamedTuple):
         return f"Interval({self.estimate:.4g}, {interval})"
 
     def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"  # numbers only: nothing to escape
+        return code_html(repr(self))
 
 
 def mean_interval(values: ArrayLike) -> Interval:
@@ -52,6 +53,11 @@ def mean_and_half_width(values: ArrayLike) -> tuple[float, float]:
         return float(known[0]) if known.size else np.nan, np.nan
     error = known.std(ddof=1) / np.sqrt(known.size)
     return float(known.mean()), float(stats.t.ppf((1 + _CONFIDENCE) / 2, known.size - 1) * error)
+
+
+def standard_error(half_width: float, size: int) -> float:
+    """The standard error of a mean of `size` values, from half the width of Student's interval around it."""
+    return float(half_width / stats.t.ppf((1 + _CONFIDENCE) / 2, size - 1)) if size > 1 else np.nan
 
 
 def iqm_interval(values: ArrayLike, rng: np.random.Generator) -> Interval:
@@ -80,22 +86,6 @@ def paired_difference(a: ArrayLike, b: ArrayLike) -> Interval:
             f"a and b must have the same shape, one number per seed, got {first.shape} and {second.shape}"
         )
     return mean_interval(first - second)
-
-
-def in_words(difference: Interval, what: str, than: str, digits: int = 2) -> str:
-    """A sentence such as "the return is significantly lower than that of PPO, by 105.60 (...)"."""
-    estimate, low, high = difference
-    if np.isnan(estimate):
-        return f"{what} cannot be compared with that of {than}: there are no pairs of seeds"
-    direction, by = "higher" if estimate > 0 else "lower", f"{abs(estimate):.{digits}f}"
-    if np.isnan(low):
-        return f"{what} is {by} {direction} than that of {than}; one pair of seeds cannot tell it from chance"
-    if estimate == low == high == 0:
-        return f"{what} is the same as that of {than} with every seed"
-    interval = f"95% interval of the difference {low:+.{digits}f} to {high:+.{digits}f}"
-    if low <= 0 <= high:
-        return f"{what} does not differ significantly from that of {than} ({interval})"
-    return f"{what} is significantly {direction} than that of {than}, by {by} ({interval})"
 
 
 def seed_means(values: Float[Values, "S E"]) -> Float[Values, "S"]:

@@ -36,7 +36,8 @@ class CertificateEntry:
     values: Float[Values, "G"]  # J(g), expected sum per person
     groups: tuple[int, int]  # the two groups with the largest gap
     gap: float
-    bound: float  # W1(d) of these two groups; NaN where there is none
+    bound: float  # W1(d) of these two groups, or at most `bound_width` more; NaN where there is none
+    bound_width: float  # 0 if `bound` is W1(d) itself
     error_bound: float  # gaps <= bounds + error_bound is proven, rounding included
     pairing: Float[Values, "C C"] | None  # the optimal pairing of their scores at the start
     worst_pair: tuple[int, int] | None  # paired scores whose futures differ most
@@ -58,11 +59,15 @@ class CertificateEntry:
             return "There is only one group, so there is nothing to compare."
         if np.isnan(self.bound):
             return (
-                "No bound: the policy tells too many people apart, by past loans or by other columns of the data, to "
-                "compare every pair. The gap is still exact."
+                "No bound: the policy tells too many people apart, by other columns of the data, to compare every "
+                "pair. The gap is still exact."
             )
         if self.bound <= 1e-9:
             return "The groups fare exactly alike: matched people have the same future in every respect."
+        return f"{self._comparison}{self._precision}"
+
+    @property
+    def _comparison(self) -> str:
         if self.slack <= 0.01 * self.bound:
             return (
                 "Tight: matched people differ in one direction only, so the gap shows all of the difference."
@@ -74,14 +79,29 @@ class CertificateEntry:
         )
 
     @property
+    def _precision(self) -> str:
+        """How far the bound may be from W1(d), and why; empty if it is W1(d)."""
+        if not self.bound_width:
+            return ""
+        return (
+            f" The bound is proven, but up to {_number(self.bound_width)} larger than the smallest one, because rare "
+            "histories of loans were compared as similar ones. The gap is exact."
+        )
+
+    @property
+    def _bound_text(self) -> str:
+        within = f" (up to {_number(self.bound_width)} too large)" if self.bound_width else ""
+        return f"bound {_number(self.bound)}{within}"
+
+    @property
     def _title(self) -> str:
         return f"{SIGNALS[self.signal]}, {HORIZONS[self.horizon]}"
 
     def __repr__(self) -> str:
         values = ", ".join(_number(value) for value in self.values[:_MAX_PRINTED])
         more = f", ... ({len(self.values)} groups)" if len(self.values) > _MAX_PRINTED else ""
-        gap = f"gap {_number(self.gap)}, bound {_number(self.bound)}"
-        return f"CertificateEntry({self._title}: values {values}{more}, {gap})"
+        gap = f"gap {_number(self.gap)}"
+        return f"CertificateEntry({self._title}: values {values}{more}, {gap}, {self._bound_text})"
 
     def _repr_html_(self) -> str:
         rows = [(f"value of group {g + 1}", _number(value)) for g, value in enumerate(self.values)]
@@ -148,7 +168,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         lines = [
-            f"  {entry._title}: gap {_number(entry.gap)}, bound {_number(entry.bound)}"
+            f"  {entry._title}: gap {_number(entry.gap)}, {entry._bound_text}"
             for entry in self.entries.values()
         ]
         return "\n".join([self._title, *lines, f"  {self.explanation}"])
@@ -168,6 +188,18 @@ def signals(repaid: Values, loans: Values, chain: PersonChain) -> dict[str, Valu
     return {"reward": reward, "loans": loans, "repaid": repaid}
 
 
+def widest_pair(totals: Float[Values, "G"]) -> tuple[int, int]:
+    """The two groups with the largest gap."""
+    g, h = sorted((int(totals.argmin()), int(totals.argmax())))
+    return (g, h) if g < h else (0, 1)
+
+
+def pairs_to_bound(totals: Float[Values, "G"]) -> list[tuple[int, int]]:
+    """All pairs of groups; of many groups, only the one with the largest gap."""
+    pairs = len(totals) * (len(totals) - 1) // 2
+    return [widest_pair(totals)] if pairs > _MAX_PAIRS else list(combinations(range(len(totals)), 2))
+
+
 def entry_with_bound(
     signal: str,
     horizon: str,
@@ -175,21 +207,18 @@ def entry_with_bound(
     value: Float[Values, "G n"],
     metric: Callable[[int, int], tuple[Float[Values, "n n"], float]],
     scores: int,
+    widths: Float[Values, "G G"] | None = None,
 ) -> CertificateEntry:
     """The entry of people who start in one of n states with probabilities `start` and have `value` from there.
 
-    `metric(g, h)` returns the distances between the states of two groups and their error bound. The states are
-    (conscientiousness, score), the score last.
+    `metric(g, h)` returns the distances between the states of two groups, or bounds that exceed the W1 of the groups by
+    at most `widths`, and the error of their computation. The states are (conscientiousness, score), the score last.
     """
     totals = (start * value).sum(1)
     if len(totals) == 1:
         return _entry_of_one_group(signal, horizon, totals)
-    gaps = abs(totals[:, None] - totals)
-    pairs = list(combinations(range(len(totals)), 2))
-    widest = max(pairs, key=lambda pair: gaps[pair])
-    bounds, max_error = np.zeros_like(gaps), 0.0
-    if len(pairs) > _MAX_PAIRS:
-        bounds[~np.eye(len(totals), dtype=bool)], pairs = np.nan, [widest]
+    gaps, widest, pairs = abs(totals[:, None] - totals), widest_pair(totals), pairs_to_bound(totals)
+    bounds, max_error = np.where(np.eye(len(totals), dtype=bool), 0.0, np.nan), 0.0
     for g, h in pairs:
         found, error = metric(g, h)
         bounds[g, h], transport = optimal_transport(found, start[g], start[h])
@@ -209,6 +238,7 @@ def entry_with_bound(
         groups=(g, h),
         gap=float(gaps[g, h]),
         bound=float(bounds[g, h]),
+        bound_width=0.0 if widths is None else float(widths[g, h]),
         error_bound=float(max_error + 1e-12 * abs(value).max()),
         pairing=by_score,
         worst_pair=(int(worst[0] % scores), int(worst[1] % scores)),
@@ -225,15 +255,15 @@ def entry_without_bound(signal: str, horizon: str, totals: Float[Values, "G"]) -
     gaps, nan = abs(totals[:, None] - totals), float("nan")
     if len(totals) == 1:
         return _entry_of_one_group(signal, horizon, totals)
-    g, h = sorted(int(i) for i in np.unravel_index(gaps.argmax(), gaps.shape))
+    g, h = widest_pair(totals)
     gap, no_bounds = float(gaps[g, h]), np.full_like(gaps, nan)
     return CertificateEntry(
-        signal, horizon, totals, (g, h), gap, nan, nan, None, None, nan, nan, nan, gaps, no_bounds
+        signal, horizon, totals, (g, h), gap, nan, nan, nan, None, None, nan, nan, nan, gaps, no_bounds
     )
 
 
 def _entry_of_one_group(signal: str, horizon: str, totals: Float[Values, "1"]) -> CertificateEntry:
     zero = np.zeros((1, 1))
     return CertificateEntry(
-        signal, horizon, totals, (0, 0), 0.0, 0.0, 0.0, None, None, 0.0, 0.0, 0.0, zero, zero
+        signal, horizon, totals, (0, 0), 0.0, 0.0, 0.0, 0.0, None, None, 0.0, 0.0, 0.0, zero, zero
     )

@@ -61,12 +61,20 @@ class PersonType:
 
     def plan(self, weights: Float[Values, "M"]) -> tuple[Bool[Flags, "T C"], float]:
         """Where to accept, by time and score, to maximise `weights @ moments`; and the maximum."""
-        reject = weights[M.APPLIED] + weights[M.QUALIFIED] * self.repayment
-        accept = reject + weights[M.REWARD] * self.accept_reward + weights[M.APPROVED]
-        accept = accept + weights[M.APPROVED_QUALIFIED] * self.repayment
-        final = weights[M.FINAL :] + (weights[M.PEOPLE] + weights[M.ENDED])
+        accept, reject, final = self.gains(weights)
         plan, value = _backward(accept, reject, final, *self.moves, self.visit_rate, self.horizon)
         return plan, float(self.initial @ value)
+
+    def gains(
+        self, weights: Float[Values, "*k M"]
+    ) -> tuple[Float[Values, "*k C"], Float[Values, "*k C"], Float[Values, "*k C"]]:
+        """What accepting, rejecting and the score at the end add to `weights @ moments`, by score."""
+        w = weights[..., None]
+        reject = w[..., M.APPLIED, :] + w[..., M.QUALIFIED, :] * self.repayment
+        accept = reject + w[..., M.REWARD, :] * self.accept_reward + w[..., M.APPROVED, :]
+        accept = accept + w[..., M.APPROVED_QUALIFIED, :] * self.repayment
+        final = weights[..., M.FINAL :] + (w[..., M.PEOPLE, :] + w[..., M.ENDED, :])
+        return accept, reject, final
 
     def moments(self, plan: Bool[Flags, "T C"]) -> Float[Values, "M"]:
         """The moments of a deterministic policy."""

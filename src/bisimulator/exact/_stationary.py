@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from bisimulator.core import Values
 from bisimulator.exact._moves import gain_of_loan, gain_of_rejection, move_by_loan, move_by_rejection
 from bisimulator.exact._numba import compiled
-from bisimulator.exact._occupancy import Group, as_moments
+from bisimulator.exact._occupancy import Group
 from bisimulator.exact.transport import I64
 from bisimulator.exact.visits import visit_distribution
 from bisimulator.goals import Demand
@@ -31,21 +31,39 @@ class StationaryGroup:
         self.group = group
         person = group.types[0]
         self._tail, self._pmf = visit_distribution(person.horizon, person.visit_rate)
+        self._gains = self.gains(np.eye(M.FINAL + self.num_scores))
+
+    @property
+    def num_scores(self) -> int:
+        return len(self.group.types[0].initial)
+
+    def gains(self, weights: Float[Values, "k M"]) -> list[tuple[Values, Values, Values]]:
+        """`PersonType.gains` of every type."""
+        return [person.gains(weights) for person in self.group.types]
 
     def moments(self, accept: Float[Values, "C"]) -> tuple[Float[Values, "M"], Float[Values, "M C"]]:
         """The moments per person, and their derivatives with respect to `accept`."""
-        each = [
-            _moments(accept, p.initial, p.accept_reward, *p.moves, self._tail, self._pmf)
-            for p in self.group.types
-        ]
-        shares = np.array([p.share for p in self.group.types])
-        counted, slope = (np.tensordot(shares, part, 1) for part in zip(*each, strict=True))
-        return as_moments(counted), as_moments(slope, people=0.0)
+        return self.weighted(accept, self._gains)
+
+    def weighted(
+        self, accept: Float[Values, "C"], gains: Sequence[tuple[Values, Values, Values]]
+    ) -> tuple[Float[Values, "k"], Float[Values, "k C"]]:
+        """Some weighted sums of the moments, of which `gains` are the `PersonType.gains`, and their derivatives."""
+        total: Values = np.zeros(len(gains[0][0]))
+        slope: Values = np.zeros(gains[0][0].shape)
+        for person, (by_loan, by_rejection, final) in zip(self.group.types, gains, strict=True):
+            each, by_accept = _weighted(
+                accept, person.initial, by_loan, by_rejection, final, *person.moves, self._tail, self._pmf
+            )
+            total, slope = total + person.share * each, slope + person.share * by_accept
+        return total, slope
 
 
 def satisfies(demand: Demand, moments: Float[Values, "g M"]) -> bool:
     """Whether moments meet the demand, up to a small tolerance."""
-    return bool(slacks(demand, moments)[0].min(initial=np.inf) >= -_FEASIBILITY_TOLERANCE)
+    known = moments[:, demand.denominator] > 0
+    slack = demand.slack(demand.rates(moments, np), known, np)
+    return bool(slack.min(initial=np.inf) >= -_FEASIBILITY_TOLERANCE)
 
 
 def slacks(
@@ -136,10 +154,12 @@ def group_moments(
 
 
 @compiled
-def _moments(
+def _weighted(
     accept: Values,
     initial: Values,
-    accept_reward: Values,
+    gain_accept: Float[Values, "k C"],
+    gain_reject: Float[Values, "k C"],
+    final: Float[Values, "k C"],
     repayment: Values,
     up: I64,
     down: I64,
@@ -148,8 +168,8 @@ def _moments(
     tail: Values,
     pmf: Values,
 ) -> tuple[Values, Values]:
-    """What is counted, and its derivatives, visit by visit: shares forwards, values backwards."""
-    scores, visits = len(initial), len(tail)
+    """Weighted sums of what is counted, and their derivatives, visit by visit: shares forwards, values backwards."""
+    scores, visits, count = len(initial), len(tail), len(final)
     shares = np.empty((visits, scores))
     shares[0] = initial
     for k in range(1, visits):
@@ -158,30 +178,18 @@ def _moments(
             lent = shares[k - 1, c] * accept[c]
             move_by_loan(shares[k], lent, c, repayment, up, down, loans)
             move_by_rejection(shares[k], shares[k - 1, c] - lent, c, rejections)
-    size = 5 + scores  # reward, applied, approved, qualified, approved and qualified, then final scores
-    total, slope = np.zeros(size), np.zeros((size, scores))
-    value, earlier = np.zeros((size, scores)), np.zeros((size, scores))
+    total, slope = np.zeros(count), np.zeros((count, scores))
+    value, earlier = np.zeros((count, scores)), np.zeros((count, scores))
     for k in range(visits - 1, -1, -1):
-        for m in range(size):
+        for m in range(count):
             for c in range(scores):
-                loan = gain_of_loan(value[m], c, repayment, up, down, loans)
-                rejection = gain_of_rejection(value[m], c, rejections)
-                always = pmf[k] if m == 5 + c else 0.0  # whether accepted or not
-                if m == 0:
-                    loan += tail[k] * accept_reward[c]
-                elif m == 1:
-                    loan, rejection, always = 0.0, 0.0, tail[k]
-                elif m == 2:
-                    loan += tail[k]
-                elif m == 3:
-                    always = tail[k] * repayment[c]
-                elif m == 4:
-                    loan += tail[k] * repayment[c]
+                loan = gain_of_loan(value[m], c, repayment, up, down, loans) + tail[k] * gain_accept[m, c]
+                rejection = gain_of_rejection(value[m], c, rejections) + tail[k] * gain_reject[m, c]
                 move = loan - rejection
-                earlier[m, c] = value[m, c] + always + rejection + accept[c] * move
+                earlier[m, c] = value[m, c] + pmf[k] * final[m, c] + rejection + accept[c] * move
                 slope[m, c] += shares[k, c] * move
         value, earlier = earlier, value
-    for m in range(size):
+    for m in range(count):
         for c in range(scores):
             total[m] += initial[c] * value[m, c]
     return total, slope

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bisimulator.core import Values
+from bisimulator.exact._rate_search import RateSearch
 from bisimulator.exact._stationary import (
     StationaryGroup,
     group_moments,
@@ -17,6 +18,7 @@ from bisimulator.exact._stationary import (
     total_return,
 )
 from bisimulator.exact.criteria import Criterion, Point
+from bisimulator.goals import Demand
 from bisimulator.goals.moments import M
 
 _MANY_PARAMETERS = 20  # acceptance probabilities of one local search; with more, it only starts from close by
@@ -38,25 +40,48 @@ def stationary_policies(
 ) -> list[Found]:
     """The best policies found by score and group, one per level; `others` are policies that may be better."""
     groups = [StationaryGroup(pool.group) for pool in solver.pools]
-    reward = _mean_reward(groups)
-    starts = [np.ones_like(reward), np.full_like(reward, 0.5), np.where(reward > 0, 0.9, 0.1)]
-    blocks = [[g] for g in range(len(groups))] if solver.separable else [list(range(len(groups)))]
+    search = (_OneByOne if solver.separable else _Together)(solver, groups)
     found: list[Found] = []
     for level, point in zip(levels, points, strict=True):
         last = next((f.table for f in reversed(found) if f.table is not None), None)
-        candidates = starts if last is None else [last, *starts]
-        if reward[blocks[0]].size > _MANY_PARAMETERS and point is not None:
-            near = [pool.average_policy(m) for pool, m in zip(solver.pools, point.mixtures, strict=True)]
-            candidates = [np.stack(near), *candidates[: last is not None]]
-        demand = solver.kind(float(level))
-        rows = [
-            local_search([groups[g] for g in block], demand, [c[block] for c in candidates])
-            for block in (blocks if point is not None else [])
-        ]
-        known = [row for row in rows if row is not None]
-        found.append(_found(groups, np.concatenate(known) if known and len(known) == len(rows) else None))
+        table = None if point is None else search.at(solver.kind(float(level)), point, last)
+        found.append(_found(groups, table))
         on_progress(len(found) / len(levels))
     return _best_of_all(solver, groups, levels, found, others)
+
+
+class _OneByOne:
+    """Every group has a demand of its own, so that each is searched by itself."""
+
+    def __init__(self, solver: Criterion, groups: Sequence[StationaryGroup]) -> None:
+        self._groups = groups
+        self._free = [RateSearch(group, None).best(()) for group in groups]
+
+    def at(self, demand: Demand, point: Point, last: Float[Values, "G C"] | None) -> Float[Values, "G C"]:
+        return np.stack([self._row(g, demand, last) for g in range(len(self._groups))])
+
+    def _row(self, g: int, demand: Demand, last: Float[Values, "G C"] | None) -> Float[Values, "C"]:
+        group, free = self._groups[g], self._free[g]
+        if satisfies(demand, group.moments(free)[0][None]):
+            return free
+        return RateSearch(group, demand).best(() if last is None else (last[g],))
+
+
+class _Together:
+    """Demands compare groups, so that all of them are searched at once."""
+
+    def __init__(self, solver: Criterion, groups: Sequence[StationaryGroup]) -> None:
+        self._groups, self._pools, reward = groups, solver.pools, _mean_reward(groups)
+        self._starts = [np.ones_like(reward), np.full_like(reward, 0.5), np.where(reward > 0, 0.9, 0.1)]
+
+    def at(
+        self, demand: Demand, point: Point, last: Float[Values, "G C"] | None
+    ) -> Float[Values, "G C"] | None:
+        near = [] if last is None else [last]
+        if self._starts[0].size <= _MANY_PARAMETERS:
+            return local_search(self._groups, demand, [*near, *self._starts])
+        average = [pool.average_policy(m) for pool, m in zip(self._pools, point.mixtures, strict=True)]
+        return local_search(self._groups, demand, [np.stack(average), *near])
 
 
 def group_blind_policies(

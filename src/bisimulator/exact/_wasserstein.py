@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bisimulator.core import Values
-from bisimulator.exact._numba import compiled
+from bisimulator.exact._numba import compiled, on_all_cores
 from bisimulator.exact.transport import Csr, north_west, pivot, workspace
 
 
@@ -31,21 +31,34 @@ def _small_wasserstein(cost: Values, a: Values, b: Values) -> float:
     return total
 
 
-@compiled
 def pairwise_wasserstein(
     distance: Float[Values, "s n1 n2"], left: Csr, right: Csr
 ) -> tuple[Float[Values, "s rows1 rows2"], Float[Values, "s"]]:
     """W1 of every row of `left` and every row of `right` under each of the costs `distance[s]`.
 
-    Also returns the largest violation (see `pivot`) per cost. All costs of a pair share one basis in turn.
+    Also returns the largest violation (see `pivot`) per cost.
     """
-    costs, n1, n2 = distance.shape[0], len(left[0]) - 1, len(right[0]) - 1
+    rows, columns = len(left[0]) - 1, len(right[0]) - 1
+    value = np.empty((len(distance), rows, columns))
+
+    def fill(first: int, end: int) -> Values:
+        return _fill_rows(distance, left, right, value, first, end)
+
+    worst: Values = np.max(on_all_cores(fill, rows, each=columns), axis=0)
+    return value, worst
+
+
+@compiled
+def _fill_rows(
+    distance: Float[Values, "s n1 n2"], left: Csr, right: Csr, value: Values, first: int, end: int
+) -> Float[Values, "s"]:
+    """Fill some rows of the result; all costs of a pair share one basis in turn."""
+    costs, n2 = distance.shape[0], len(right[0]) - 1
     max_m, max_k = np.diff(left[0]).max(), np.diff(right[0]).max()
     work, cost = workspace(max_m, max_k), np.empty((max_m, max_k))
     row, col = np.empty(max_m + max_k, np.int32), np.empty(max_m + max_k, np.int32)
-    flow = np.empty(max_m + max_k)
-    value, worst = np.empty((costs, n1, n2)), np.zeros(costs)
-    for x in range(n1):
+    flow, worst = np.empty(max_m + max_k), np.zeros(costs)
+    for x in range(first, end):
         rows, a = left[1][left[0][x] : left[0][x + 1]], left[2][left[0][x] : left[0][x + 1]]
         for y in range(n2):
             cols, b = right[1][right[0][y] : right[0][y + 1]], right[2][right[0][y] : right[0][y + 1]]
@@ -62,4 +75,4 @@ def pairwise_wasserstein(
                 else:
                     value[s, x, y], violation = pivot(cost, m, k, row, col, flow, work)
                     worst[s] = max(worst[s], violation)
-    return value, worst
+    return worst

@@ -14,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int, Shaped
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import bicgstab, splu
+from scipy.sparse.linalg import LinearOperator, bicgstab, splu
 
 from bisimulator._html import html_table
 from bisimulator.core import Values
 from bisimulator.errors import check_real
-from bisimulator.exact._couplings import Couplings, order_rows
+from bisimulator.exact._couplings import Couplings, order_rows, times
 from bisimulator.exact._finite import Matrices, Matrix, check_chain, check_discount, check_process
 from bisimulator.exact.transport import I32, I64
 
@@ -231,18 +231,26 @@ def _evaluate(
     if unknowns <= _MAX_DENSE:
         solution: Values = np.linalg.solve(np.eye(unknowns) - gamma * omega.toarray(), c)
         return solution
-    return _refine((sp.eye_array(unknowns) - gamma * omega).tocsr(), c, guess)
+    return _refine(omega, gamma, c, guess)
 
 
 def _refine(
-    system: sp.csr_array, c: Float[Values, "unknowns"], d: Float[Values, "unknowns"]
+    omega: sp.csr_array, gamma: float, c: Float[Values, "unknowns"], d: Float[Values, "unknowns"]
 ) -> Float[Values, "unknowns"]:
     """Solve for the correction of d, only as precisely as the current couplings need; later iterations refine it."""
-    residual = c - system @ d
-    correction, _ = bicgstab(system, residual, rtol=1e-6, maxiter=200)
-    remaining = abs(residual - system @ correction).max()
-    converged = remaining <= 1e-2 * abs(residual).max()
-    solution: Values = d + correction if converged else splu(system.tocsc()).solve(c)
+
+    def apply(vector: Float[Values, "unknowns"]) -> Float[Values, "unknowns"]:
+        moved: Values = vector - gamma * times(omega, vector)
+        return moved
+
+    residual = c - apply(d)
+    # not as a matrix: that would be a second copy of all couplings
+    correction, _ = bicgstab(LinearOperator(omega.shape, apply), residual, rtol=1e-6, maxiter=200)
+    remaining = abs(residual - apply(correction)).max()
+    if remaining <= 1e-2 * abs(residual).max():
+        solution: Values = d + correction
+    else:
+        solution = splu((sp.eye_array(len(c)) - gamma * omega).tocsc()).solve(c)
     return solution
 
 

@@ -32,9 +32,10 @@ class GoalConfig:
     window: float = 20_000.0  # decisions over which the groups' rates and sizes are averaged
     recent: float = 1024.0  # decisions over which violations are measured: delay makes multipliers swing
     eta: float = 0.1  # integral gain: growth of log(1 + multiplier) in 512 decisions per unit of violation
-    proportional: float = 3.0  # proportional gain: how strongly it reacts to the violation at the moment
+    proportional: float = 3.0  # proportional gain: how strongly it reacts to the current violation
     largest_violation: float = 0.1  # a larger one counts as this, so that it neither overshoots nor winds up
-    max_multiplier: float = 50.0
+    max_multiplier: float = 50.0  # the largest multiplier
+    balanced: bool = True  # on lives, decide equally often about every group, however small it is
 
     def __post_init__(self) -> None:
         check_real("window", self.window, min=1)
@@ -47,9 +48,8 @@ _DECISIONS = 512  # decisions to which `eta` refers: PPO's batch
 
 
 class ControlState(eqx.Module):
-    levels: tuple[
-        Float[Array, ""], ...
-    ]  # what is asked: part of the state, so that levels share a compiled program
+    # the levels of the goal; part of the state, so that all levels share one compiled program
+    levels: tuple[Float[Array, ""], ...]
     squares: Float[Array, ""]  # sum of the squared rewards in the window
     sums: Float[Array, "G M"]  # moments of the decisions in the window
     recent: Float[Array, "G M"]  # moments of the newest decisions, which violations are measured on
@@ -65,6 +65,7 @@ class Controller:
     config: GoalConfig
     num_groups: int
     num_scores: int
+    shares: tuple[float, ...] | None = None  # of the groups; None: as often as they are decided about
 
     def init(self) -> ControlState:
         levels = tuple(jnp.float32(demand.level) for demand in self.goal.demands)
@@ -119,14 +120,22 @@ class Controller:
         A decision moves its group's rate by (d numerator - rate * d denominator) / denominator. Multiplied with the
         number of decisions about the smallest group of a demand, this does not depend on how large the groups are.
         """
-        columns = []
+        columns, sums = [], self._with_shares(state.sums)
         for demand, multipliers in zip(self.goal.demands, state.multipliers, strict=True):
-            whole, rates = state.sums[:, demand.denominator], demand.rates(state.sums, jnp)
-            weights = multipliers * demand.sizes(state.sums[:, M.APPLIED], jnp)
+            whole, rates = sums[:, demand.denominator], demand.rates(sums, jnp)
+            weights = multipliers * demand.sizes(sums[:, M.APPLIED], jnp)
             price = demand.pressure(weights, rates, jnp) / jnp.maximum(whole, _KNOWN)[:, None]
             price = price / self._magnitude(demand, state)
             columns += [price, -(price * rates).sum(-1, keepdims=True)]
         return jnp.concatenate(columns, -1) * _reward_size(state)
+
+    def _with_shares(self, sums: Float[Array, "G M"]) -> Float[Array, "G M"]:
+        """The moments as if groups were decided about as often as there are people in them."""
+        if self.shares is None:
+            return sums
+        decided = sums[:, M.APPLIED]
+        weight = jnp.asarray(self.shares) * decided.sum() / jnp.maximum(decided, _KNOWN)
+        return sums * weight[:, None]
 
     def slacks(self, state: ControlState) -> list[Float[Array, "D"]]:
         """Of every demand, over the window."""

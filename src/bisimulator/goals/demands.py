@@ -1,4 +1,4 @@
-"""The kinds of demands: what is asked of the groups' rates.
+"""The kinds of demands on the rates of groups.
 
 A demand maps rates (G, R) to slacks (D,), which must not be negative, and multipliers (D,) to the pressure that they
 put on the rates, the sum over demands of multiplier times derivative. Both work on NumPy and JAX arrays: `xp` is the
@@ -64,7 +64,7 @@ class Demand(abc.ABC):
 
     @abc.abstractmethod
     def reached(self, rates: Array, known: Array, xp: ModuleType) -> Array:
-        """The level that the rates meet exactly: what is reached, to compare with what was asked."""
+        """The level that the rates meet exactly, to compare with the level of the demand."""
 
     def slack(self, rates: Array, known: Array, xp: ModuleType) -> Array:
         """(D,): not negative if the demand is met; a group that is not `known` (G,) demands nothing."""
@@ -195,21 +195,41 @@ def _by_share(by_cdf: Array, xp: ModuleType) -> Array:
     return xp.concatenate([by_share, xp.zeros((*by_share.shape[:-1], 1))], -1)
 
 
-class MinRecall(MinRate):
+class Recall(Demand):
+    """Rates are recalls."""
+
+    rate, unit = "recall", "recalls"
+    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
+
+
+class Approval(Demand):
+    """Rates are approval rates."""
+
+    rate, unit = "approval rate", "approval rates"
+    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
+
+
+class Return(Demand):
+    """Rates are returns per person."""
+
+    rate, unit = "return per person", "reward per person"
+    numerator, denominator = M.REWARD, M.PEOPLE
+
+    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
+        return reward * visits**0.5
+
+
+class MinRecall(Recall, MinRate):
     name = "min-recall"
     summary = "every group's recall is at least the level"
-    rate, unit = "recall", "recalls"
-    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
-class RecallGap(RateGap):
+class RecallGap(Recall, RateGap):
     name = "recall-gap"
     summary = "the groups' recalls differ by at most the level"
-    rate, unit = "recall", "recalls"
-    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
-class BenefitGap(RateGap):
+class BenefitGap(Recall, RateGap):
     """ELBERT's bias: supply over demand. With one applicant at a time, supply is a qualified person who is accepted."""
 
     needs_applicants: ClassVar[bool] = False
@@ -217,41 +237,27 @@ class BenefitGap(RateGap):
     name = "benefit-gap"
     summary = "the groups' benefit rates (supply over demand) differ by at most the level"
     rate, unit = "benefit rate", "benefit rates"
-    numerator, denominator, max_level = M.APPROVED_QUALIFIED, M.QUALIFIED, 1.0
 
 
-class MinApproval(MinRate):
+class MinApproval(Approval, MinRate):
     name = "min-approval"
     summary = "every group's approval rate is at least the level"
-    rate, unit = "approval rate", "approval rates"
-    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
 
 
-class ApprovalGap(RateGap):
+class ApprovalGap(Approval, RateGap):
     name = "approval-gap"
     summary = "the groups' approval rates differ by at most the level"
-    rate, unit = "approval rate", "approval rates"
-    numerator, denominator, max_level = M.APPROVED, M.APPLIED, 1.0
 
 
-class MinReturn(MinRate):
+class MinReturn(Return, MinRate):
     name = "min-return"
     summary = "every group's return per person is at least the level"
-    rate, unit = "return per person", "reward per person"
-    numerator, denominator, min_level = M.REWARD, M.PEOPLE, float("-inf")
-
-    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        return reward * visits**0.5
+    min_level = float("-inf")
 
 
-class ReturnGap(RateGap):
+class ReturnGap(Return, RateGap):
     name = "return-gap"
     summary = "the groups' returns per person differ by at most the level (demographic parity, definition 5)"
-    rate, unit = "return per person", "reward per person"
-    numerator, denominator = M.REWARD, M.PEOPLE
-
-    def magnitude(self, reward: Array, visits: Array, num_scores: int) -> Array:
-        return reward * visits**0.5
 
 
 class CreditGap(DistributionGap):

@@ -15,7 +15,7 @@ _MAX_SWEEP = 1000  # goals
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What is asked of a policy, beside a high return. All demands have to be met.
+    """A fairness goal: one or more demands, all of which a policy has to meet.
 
     Example:
         >>> Goal.parse("min-recall=0.9")
@@ -23,6 +23,12 @@ class Goal:
     """
 
     demands: tuple[Demand, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.demands, tuple) or not all(isinstance(one, Demand) for one in self.demands):
+            raise TypeError(
+                f"a goal is made of demands, got {shown(self.demands)}; pass Goal.parse('min-recall=0.9')"
+            )
 
     @classmethod
     def parse(cls, goal: str | Goal | Sequence[str]) -> Goal:
@@ -56,6 +62,8 @@ class Goal:
             >>> Goal.sweep("min-recall=0.8:1:0.1")
             [Goal('min-recall=0.8'), Goal('min-recall=0.9'), Goal('min-recall=1')]
         """
+        if not isinstance(text, str):
+            raise TypeError(f"a sweep of goals is a text, got {shown(text)}; try 'min-recall=0.7:1:0.05'")
         name, _, rest = text.strip().partition("=")
         levels, *flags = rest.split(",")
         try:

@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 
+from bisimulator._html import code_html
 from bisimulator.core import Env, Outcome
 from bisimulator.evaluation import metric_columns, seed_means
 from bisimulator.jobs.spec import Spec
@@ -18,7 +19,7 @@ from bisimulator.solvers.trainer import Diagnostics
 DIAGNOSTIC = "solver/"  # how the names of the solver's own diagnostics begin, among a curve's values
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Curves:
     """One point per evaluation; the last one is at the end of the training."""
 
@@ -27,6 +28,13 @@ class Curves:
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"steps": self.steps, **self.values}
+
+    def __repr__(self) -> str:
+        last = f" up to step {self.steps[-1]:,}" if len(self.steps) else ""
+        return f"Curves({len(self.steps)} points{last}, {len(self.values)} columns in .values)"
+
+    def _repr_html_(self) -> str:
+        return code_html(repr(self))
 
 
 def curves_from_arrays(arrays: dict[str, np.ndarray]) -> Curves:

@@ -19,36 +19,12 @@ from bisimulator.jobs._checkpoint import Checkpoint
 from bisimulator.jobs._lock import Busy, only_one, remove_stale
 from bisimulator.jobs.learning_curves import Recorder
 from bisimulator.jobs.spec import Spec
-from bisimulator.jobs.store import (
-    EPISODE_COLUMNS,
-    SUMMARY_COLUMNS,
-    Result,
-    episode_rows,
-    find_runs,
-    load,
-    load_policies,
-    save,
-    summary_rows,
-)
+from bisimulator.jobs.store import Result, load, save
 from bisimulator.policies import Rule
 from bisimulator.simulation import check_memory, evaluation_keys
 from bisimulator.solvers import trainer
 from bisimulator.solvers._shards import Shards
 from bisimulator.solvers.trainer import Progress
-
-__all__ = [
-    "EPISODE_COLUMNS",
-    "SUMMARY_COLUMNS",
-    "Busy",
-    "Result",
-    "episode_rows",
-    "find_runs",
-    "load",
-    "load_policies",
-    "run",
-    "summary_rows",
-    "use_compilation_cache",
-]
 
 OnProgress = Callable[[Progress], None]
 

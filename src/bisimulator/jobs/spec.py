@@ -6,10 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, get_args
-
-import jax
-import numpy as np
+from typing import Any, get_args
 
 from bisimulator import __version__, registry
 from bisimulator.core import Env, Scenario, View, make
@@ -23,6 +20,7 @@ from bisimulator.errors import (
     shown,
 )
 from bisimulator.goals import Goal, GoalConfig
+from bisimulator.jobs._options import plain, stored_options, with_options
 from bisimulator.methods.goal_hooks import with_goal
 from bisimulator.methods.hooks import Hook, LearnedMethod, Method
 from bisimulator.policies import Rule
@@ -36,8 +34,6 @@ _VERSIONS = {"version": VERSION, "package": __version__}
 
 _MAX_POINTS = 10_000  # of a learning curve
 
-C = TypeVar("C")
-
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
@@ -50,7 +46,7 @@ class Spec:
     steps: int = 400_000  # environment steps of training per seed
     episodes: int = 5  # evaluation episodes per seed
     greedy: bool = True  # evaluate the most probable action; False: sampled, as in training
-    view: View = "queue"  # what the solver is trained on: the queue of applicants, or single lives
+    view: View = "queue"  # an episode of training: the queue of applicants, or one person's life
     goal: str = ""  # the fairness goal, as `Goal.parse` reads it; empty: none
     control: Any = None  # how the goal's multipliers are controlled; None without a goal
     curve_every: int = 10_000  # training steps between two evaluations of the learning curve; 0: no curve
@@ -80,7 +76,8 @@ class Spec:
             Goal.parse(self.goal),
             env,
             self.control,
-            streams=self.view == "life" and "streams" in hooks,
+            lives=self.view == "life",
+            streams="streams" in hooks,
             group_blind=self.solver.group_blind,
         )
 
@@ -125,19 +122,17 @@ def make_spec(
     check_bool("group_blind", group_blind)
     if greedy is not None:
         greedy = check_bool("greedy", greedy)
-    has_lives = registry.lookup("environment", scenario).life is not None
     asked = None if goal is None else Goal.parse(goal)
-    if view is None:
-        view = default_view(scenario, method, with_goal=asked is not None)
-    check_known("view", view, get_args(View))
     if asked is None and control is not None:
         raise ValueError(
             f"control is for goals, got {shown(control)} without one; add goal=, such as 'min-recall=0.9'"
         )
-    _check_view(scenario, view, has_lives, asked)
-    entry: LearnedMethod | Rule = registry.lookup("method", method)
+    if view is None:
+        view = default_view(scenario, method, with_goal=asked is not None)
+    _check_view(scenario, view, asked)
     _check_applicants(scenario, method, asked, group_blind)
     check_keywords("a job", other, [f.name for f in dataclasses.fields(Spec)])
+    entry: LearnedMethod | Rule = registry.lookup("method", method)
     config = with_options(default_config(scenario, method), config, f"method {method!r}")
     if isinstance(entry, LearnedMethod):
         default = default_solver(entry.solver, view, with_goal=asked is not None)
@@ -146,25 +141,13 @@ def make_spec(
             solver = with_options(solver, {"group_blind": True}, f"solver {entry.solver!r}")
         other["steps"] = check_int("steps", other.get("steps", Spec.steps), min=solver.batch)
     else:
-        if solver is not None:
-            raise ValueError(f"{method!r} is not trained, so it has no solver options; got {shown(solver)}")
-        if group_blind:
-            raise ValueError(f"{method!r} is not trained, so it cannot be made group-blind; leave it out")
-        if asked is not None:
-            raise ValueError(f"{method!r} is not trained, so it cannot pursue a goal; got {asked.text!r}")
+        _check_untrained(method, solver, asked, group_blind)
         other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}
-    for name in ("episodes", "curve_episodes"):
-        other[name] = check_int(name, other.get(name, getattr(Spec, name)), min=1, max=MAX_EPISODES)
-    every = other["curve_every"] = check_int("curve_every", other.get("curve_every", Spec.curve_every), min=0)
-    if every and other["steps"] // every > _MAX_POINTS:
-        raise ValueError(
-            f"curve_every must give a learning curve at most {_MAX_POINTS:,} points, got {every} for "
-            f"{other['steps']:,} steps; pass {-(-other['steps'] // _MAX_POINTS)} or more, or 0 for no curve"
-        )
+    _check_evaluations(other)
     return Spec(
         scenario,
         method,
-        settings=_plain(settings or {}),
+        settings=plain(settings or {}),
         seeds=check_seeds(seeds),
         view=view,
         goal="" if asked is None else asked.text,
@@ -185,7 +168,7 @@ _IN_LIVES: dict[str, dict[str, object]] = {
 # them, and it stays stochastic: DQN samples too, because a greedy policy jumps between thresholds. What DQN explores
 # counts towards the goal, so it stops early.
 _WITH_GOAL: dict[str, dict[str, object]] = {
-    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2, "entropy": 0.02},
+    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2},
     "dqn": {
         "learning_rate": 5e-5,
         "average": 0.2,
@@ -237,27 +220,40 @@ def _check_applicants(scenario: str, method: str, goal: Goal | None, group_blind
             )
 
 
-def _check_view(scenario: str, view: View, has_lives: bool, goal: Goal | None) -> None:
-    if view == "life" and not has_lives:
+def _check_untrained(method: str, solver: object, goal: Goal | None, group_blind: bool) -> None:
+    """Refuse for a rule what needs training."""
+    if solver is not None:
+        raise ValueError(f"{method!r} is not trained, so it has no solver options; got {shown(solver)}")
+    if group_blind:
+        raise ValueError(f"{method!r} is not trained, so it cannot be made group-blind; leave it out")
+    if goal is not None:
+        raise ValueError(f"{method!r} is not trained, so it cannot pursue a goal; got {goal.text!r}")
+
+
+def _check_evaluations(fields: dict[str, Any]) -> None:
+    """Check how often a job is evaluated, and fill in the defaults."""
+    for name, default in (("episodes", Spec.episodes), ("curve_episodes", Spec.curve_episodes)):
+        fields[name] = check_int(name, fields.get(name, default), min=1, max=MAX_EPISODES)
+    every, steps = (
+        check_int("curve_every", fields.get("curve_every", Spec.curve_every), min=0),
+        fields["steps"],
+    )
+    if every and steps // every > _MAX_POINTS:
+        raise ValueError(
+            f"curve_every must give a learning curve at most {_MAX_POINTS:,} points, got {every} for "
+            f"{steps:,} steps; pass {-(-steps // _MAX_POINTS)} or more, or 0 for no curve"
+        )
+    fields["curve_every"] = every
+
+
+def _check_view(scenario: str, view: View, goal: Goal | None) -> None:
+    check_known("view", view, get_args(View))
+    if view == "life" and registry.lookup("environment", scenario).life is None:
         raise ValueError(
             f"{scenario!r} has no life view, because people influence each other there; use the view 'queue'"
         )
     if goal is not None and goal.needs_lives and view != "life":
         raise ValueError(f"{goal.text!r} is measured at the end of a life, so it needs the view 'life'")
-
-
-def with_options(default: C, options: object, what: str) -> C:
-    """The default configuration with some options changed; a configuration of the same type is taken as it is."""
-    if options is None:
-        return default
-    if isinstance(options, type(default)):
-        return options
-    if not isinstance(options, Mapping):
-        raise TypeError(f"options of {what} must be a mapping from names to values, got {shown(options)}")
-    known = [f.name for f in dataclasses.fields(default)]  # type: ignore[arg-type]
-    check_keywords(what, options, known)
-    changed: C = dataclasses.replace(default, **_hashable(options))  # type: ignore[type-var]
-    return changed
 
 
 def spec_from_dict(stored: Mapping[str, Any]) -> Spec:
@@ -267,28 +263,8 @@ def spec_from_dict(stored: Mapping[str, Any]) -> Spec:
     entry: LearnedMethod | Rule = registry.lookup("method", fields["method"])
     fields["seeds"] = tuple(fields["seeds"])
     if isinstance(entry, LearnedMethod):
-        fields["solver"] = _stored_options(SOLVERS[entry.solver][1], fields["solver"])
-    fields["config"] = _stored_options(type(entry.config), fields["config"] or {})
+        fields["solver"] = stored_options(SOLVERS[entry.solver][1], fields["solver"])
+    fields["config"] = stored_options(type(entry.config), fields["config"] or {})
     if fields.get("goal"):
-        fields["control"] = _stored_options(GoalConfig, fields["control"])
+        fields["control"] = stored_options(GoalConfig, fields["control"])
     return Spec(**fields)
-
-
-def _stored_options(kind: type[C], stored: Mapping[str, Any]) -> C:
-    """A configuration as it was stored; one of another version may have other options."""
-    check_keywords("a stored configuration", stored, [f.name for f in dataclasses.fields(kind)])  # type: ignore[arg-type]
-    return kind(**_hashable(stored))
-
-
-def _hashable(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Configurations are hashable and can be stored, so a list stands for a tuple and NumPy's numbers for Python's."""
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in _plain(values).items()}
-
-
-def _plain(value: Any) -> Any:
-    """Settings as JSON stores them: arrays become lists."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray | np.generic | jax.Array):
-        return np.asarray(value).tolist()
-    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value

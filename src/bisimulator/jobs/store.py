@@ -22,11 +22,13 @@ import numpy as np
 from jaxtyping import PyTree
 
 from bisimulator import files, registry
+from bisimulator._html import code_html
 from bisimulator.core import Env, Outcome, Values
 from bisimulator.evaluation import mean_and_interval, metric_columns
 from bisimulator.jobs import _checkpoint as checkpoint
+from bisimulator.jobs._platform import platform_in_words
 from bisimulator.jobs.learning_curves import Curves, curves_from_arrays
-from bisimulator.jobs.seal import CONFIG, DONE, broken, read_config, seal, sealed_version
+from bisimulator.jobs.seal import CONFIG, DONE, below, broken, read_config, seal, sealed_version
 from bisimulator.jobs.spec import VERSION, Spec, spec_from_dict
 from bisimulator.policies import Network, Policy, Rule
 from bisimulator.solvers import trainer
@@ -38,7 +40,7 @@ EPISODE_COLUMNS = ("scenario", "method", "seed", "episode", "metric", "value")
 SUMMARY_COLUMNS = ("scenario", "method", "metric", "mean", "ci95")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Result:
     """A finished job."""
 
@@ -49,6 +51,7 @@ class Result:
     seconds: float = math.nan  # spent on it, over all starts
     weights: Weights | None = None  # theta and the method's state of each shard of seeds
     folder: Path | None = None  # where it was loaded from
+    platform: str = dataclasses.field(default_factory=platform_in_words)  # that computed it
 
     @cached_property
     def columns(self) -> dict[str, Values]:
@@ -59,6 +62,13 @@ class Result:
     def summary(self) -> dict[str, tuple[float, float]]:
         return {name: mean_and_interval(values) for name, values in self.columns.items()}
 
+    def __repr__(self) -> str:
+        spec = self.spec
+        return f"Result({spec.name}, {len(spec.seeds)} seeds x {spec.episodes} episodes)"
+
+    def _repr_html_(self) -> str:
+        return code_html(repr(self))
+
 
 def save(result: Result, folder: Path) -> None:
     files.write_arrays(folder / "outcome.npz", result.outcome.arrays())
@@ -68,7 +78,7 @@ def save(result: Result, folder: Path) -> None:
     if result.curves is not None:
         files.write_arrays(folder / "curves.npz", result.curves.arrays())
     files.write_csv(folder / "episodes.csv", EPISODE_COLUMNS, episode_rows(result))
-    files.write_json(folder / "timing.json", {"seconds": result.seconds})
+    files.write_json(folder / "timing.json", {"seconds": result.seconds, "platform": result.platform})
     seal(folder)
     (folder / checkpoint.NAME).unlink(missing_ok=True)  # until now a kill may need it
 
@@ -99,7 +109,8 @@ def load(folder: Path, spec: Spec | None = None) -> Result | None:
     outcome, learned = read_outcome(folder / "outcome.npz"), files.read_arrays(folder / "learned.npz")
     curves = folder / "curves.npz"
     read = curves_from_arrays(files.read_arrays(curves)) if curves.exists() else None
-    return Result(of, outcome, learned, read, _read_seconds(folder / "timing.json"), folder=folder)
+    seconds, platform = _read_timing(folder / "timing.json")
+    return Result(of, outcome, learned, read, seconds, folder=folder, platform=platform)
 
 
 def _leave_out(folder: Path, reason: str) -> None:
@@ -134,15 +145,18 @@ def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
     result = load(folder)
     if result is None:
         raise ValueError(f"{folder} holds no finished job; `bisimulator runs verify` says why")
-    result = with_weights(result, folder)
-    return result, [trained_policy(result, seed) for seed in result.spec.seeds]
+    if result.spec.solver is None:
+        raise ValueError(f"{folder} holds {result.spec.method!r}, which is not trained; it has no network")
+    result = with_weights(result)
+    return result, [_trained_policy(result, seed) for seed in result.spec.seeds]
 
 
-def with_weights(result: Result, folder: Path) -> Result:
-    """The result with the networks of all seeds, from the job's folder."""
-    spec, env = result.spec, result.spec.make_env()
-    if spec.solver is None:
-        raise ValueError(f"{folder} holds {spec.method!r}, which is not trained; it has no network")
+def with_weights(result: Result) -> Result:
+    """The result with the networks of all seeds. If it was loaded, they are read from its folder; a rule has none."""
+    spec, folder = result.spec, result.folder
+    if spec.solver is None or result.weights is not None or folder is None:
+        return result
+    env = spec.make_env()
     solver = spec.make_solver(env)
     start = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
     like = [(shard.theta, shard.method) for shard in start]
@@ -152,11 +166,27 @@ def with_weights(result: Result, folder: Path) -> Result:
     return dataclasses.replace(result, weights=files.read_tree(folder / WEIGHTS, like))
 
 
-def trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
-    """One seed's policy, and the environment as the policy sees it."""
-    spec, env = result.spec, result.spec.make_env()
+def seed_policy(result: Result, seed: int) -> tuple[Env, Policy]:
+    """One seed's policy, trained or not, and the environment as the policy sees it."""
+    spec, entry = result.spec, registry.lookup("method", result.spec.method)
     if seed not in spec.seeds:
         raise ValueError(f"seed {seed} was not trained; choose one of {', '.join(map(str, spec.seeds))}")
+    if isinstance(entry, Rule):
+        env = spec.make_env()
+        return env, entry.build(spec.config, env)
+    return _trained_policy(result, seed)
+
+
+def seed_policies(result: Result) -> list[tuple[Env, Policy]]:
+    """Each seed's policy, and the environment as the policy sees it; empty if no network is stored."""
+    result = with_weights(result)
+    if result.spec.solver is not None and result.weights is None:
+        return []
+    return [seed_policy(result, seed) for seed in result.spec.seeds]
+
+
+def _trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
+    spec, env = result.spec, result.spec.make_env()
     assert result.weights is not None
     solver, index = spec.make_solver(env), spec.seeds.index(seed)
     for theta, method in result.weights:
@@ -171,20 +201,9 @@ def trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
     raise AssertionError("every seed is in a shard")
 
 
-def seed_policies(result: Result) -> list[tuple[Env, Policy]]:
-    """Each seed's policy, trained or not, and the environment as the policy sees it; empty if no network is stored."""
-    spec, entry = result.spec, registry.lookup("method", result.spec.method)
-    if isinstance(entry, Rule):
-        env = spec.make_env()
-        return [(env, entry.build(spec.config, env))] * len(spec.seeds)
-    if result.weights is None and result.folder is not None:
-        result = with_weights(result, result.folder)
-    return [] if result.weights is None else [trained_policy(result, seed) for seed in spec.seeds]
-
-
 def find_runs(out: Path) -> list[Result]:
     """All finished jobs below a folder."""
-    found = [load(done.parent) for done in sorted(out.rglob(DONE))]
+    found = [load(done.parent) for done in below(out, DONE)]
     return [result for result in found if result is not None]
 
 
@@ -192,11 +211,13 @@ def read_outcome(path: Path) -> Outcome:
     return Outcome.from_arrays(files.read_arrays(path))
 
 
-def _read_seconds(path: Path) -> float:
+def _read_timing(path: Path) -> tuple[float, str]:
+    """Seconds, and the platform; those that are not known are NaN and empty."""
     try:
-        return float(json.loads(path.read_bytes())["seconds"])
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return math.nan
+        timing = json.loads(path.read_bytes())
+        return float(timing["seconds"]), str(timing.get("platform", ""))
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return math.nan, ""
 
 
 def episode_rows(result: Result) -> list[tuple[Any, ...]]:

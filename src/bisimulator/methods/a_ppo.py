@@ -74,9 +74,10 @@ A_PPO = LearnedMethod(
     published="A-PPO",
     solver="ppo",
     config=Config(),
-    in_scenario=dict.fromkeys(  # the authors' values
-        ("attention", "attention-harder"), Config(beta_vt=0.15, beta_div=0.15, omega=0.05)
-    ),
+    in_scenario={  # the authors' values
+        **dict.fromkeys(("attention", "attention-harder"), Config(beta_vt=0.15, beta_div=0.15, omega=0.05)),
+        **dict.fromkeys(("infectious", "infectious-harder"), Config(beta_vt=0.1, beta_div=0.1, omega=0.05)),
+    },
     build=build,
     applies=lambda scenario: True,
 )

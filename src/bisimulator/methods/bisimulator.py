@@ -33,16 +33,10 @@ class Config:
     alpha: float = 5.0  # weight of the reward correction (in the paper 5 with PPO, 1.5 with DQN)
     reward_steps: int = 1  # M, gradient steps on the reward correction per update
     dynamics_steps: int = 300  # N, candidates for omega per search; 0 learns only the reward correction
-    dynamics_at: tuple[float, ...] = (
-        0.25,
-        0.5,
-        0.75,
-    )  # when to search for omega, as fractions of the training
+    dynamics_at: tuple[float, ...] = (0.25, 0.5, 0.75)  # when to search for omega: fractions of the training
     quantiles: int = 4  # number of quantiles in which groups are compared
     same_action: bool = True  # compare only decisions with the same action; False is the paper's literal form
-    gauge: Gauge = (
-        "centred"  # how the offset between actions is fixed (docs/methods/bisimulator.md, "The gauge")
-    )
+    gauge: Gauge = "centred"  # how the offset between actions is fixed (docs/methods/bisimulator.md)
     kappa: float = 0.1  # with gauge "kappa": the offset in favour of accepting
     floor: float = 0.1  # with gauge "one-sided": the minimum offset in favour of accepting
     penalty: float = 1.0  # weight of the mean square correction in the loss; 0 is the paper's form
@@ -57,9 +51,7 @@ class Config:
     psi_steps: int = 10  # gradient steps on the dynamics model per candidate
     psi_minibatch: int = 256  # transitions per gradient step on the dynamics model
     compared: int = 2500  # decisions per episode from which J_dyn is estimated
-    straight_through: bool = (
-        False  # round predicted means of discrete features, with a straight-through gradient
-    )
+    straight_through: bool = False  # round predicted means of discrete features, straight-through gradient
 
     def __post_init__(self) -> None:
         check_options(self, signed=("kappa",))

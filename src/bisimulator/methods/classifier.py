@@ -28,9 +28,7 @@ class Config:
     classifier trained once on the records of another cohort, before anybody raised a score.
     """
 
-    knows: Knowledge = (
-        "cohort"  # what it is fitted to: everybody, what it has seen, or records of another cohort
-    )
+    knows: Knowledge = "cohort"  # fitted to everybody, what it has seen, or records of a cohort
     every: int = 0  # decisions between two trainings; 0: only at the start
 
     def __post_init__(self) -> None:

@@ -33,9 +33,7 @@ class Config:
 
     a: float = 200_000.0  # weight of the squared bias
     beta: float = 20.0  # sharpness of the smooth maximum and minimum, for more than two groups
-    memory: float = (
-        0.0  # decay per batch of the sums that benefit rates are computed from; 0: this batch only
-    )
+    memory: float = 0.0  # decay per batch of the sums behind benefit rates; 0: this batch only
 
     def __post_init__(self) -> None:
         check_options(self)

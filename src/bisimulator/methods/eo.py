@@ -22,9 +22,7 @@ from bisimulator.policies.adaptive import Adaptive, Counts, Knowledge, check_kno
 class Config:
     """What the rule may know. The published numbers are those of a rule that is fitted once, at the start."""
 
-    knows: Knowledge = (
-        "population"  # what it is fitted to: everybody, what it has seen, or records of another cohort
-    )
+    knows: Knowledge = "population"  # fitted to everybody, what it has seen, or records of a cohort
     every: int = 0  # decisions between two fits; 0: only at the start, as in the published numbers
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from bisimulator.core import Act, Env, Params, Scenario
@@ -30,6 +31,7 @@ class GoalHooks(Method):
     inner: Method
     visits: float  # how often a person applies on average
     horizon: int  # decisions of an episode
+    balanced: bool = False  # train on equally many lives of every group
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> GoalState:
         return GoalState(self.inner.init(key, env, num_envs), self.controller.init())
@@ -71,6 +73,14 @@ class GoalHooks(Method):
     def observe_params(self, state: GoalState, params: Params) -> Params:
         return self.inner.observe_params(state.inner, params)
 
+    def training_params(self, params: Params) -> Params:
+        params = self.inner.training_params(params)
+        if not self.balanced:
+            return params
+        probs = jnp.full_like(params.group_probs, 1 / params.num_groups)
+        balanced: Params = eqx.tree_at(lambda p: p.group_probs, params, probs)
+        return balanced
+
     def adapt_at(self, updates: int) -> tuple[int, ...]:
         return self.inner.adapt_at(updates)
 
@@ -95,7 +105,8 @@ class GoalHooks(Method):
         return {**self.inner.diagnostics(state.inner), **self.controller.diagnostics(state.control)}
 
     def used_hooks(self) -> frozenset[Hook]:
-        return self.inner.used_hooks() | {"measure", "reward"}
+        own: frozenset[Hook] = frozenset({"measure", "reward"})
+        return self.inner.used_hooks() | own | ({"training_params"} if self.balanced else frozenset())
 
     def _moments(self, batch: Transitions) -> tuple[Float[Array, "*B M"], Int[Array, "*B"]]:
         """Moments and groups; a decision about all groups counts as one on each of them, (*B G M)."""
@@ -185,6 +196,7 @@ def with_goal(
     env: Env,
     config: GoalConfig | None = None,
     *,
+    lives: bool = False,
     streams: bool = False,
     group_blind: bool = False,
 ) -> Callable[[Method], GoalHooks]:
@@ -194,11 +206,16 @@ def with_goal(
         goal: the goal.
         env: the environment.
         config: how the multipliers are controlled.
-        streams: by reward streams (`GoalStreams`): on lives, for a solver that has them.
+        lives: whether the training is on single lives.
+        streams: on lives, by reward streams (`GoalStreams`), for a solver that has them.
         group_blind: whether the policy does not see the group.
     """
     visits = env.horizon / env.params.population
-    controller = Controller(goal, config or GoalConfig(), env.num_groups, env.params.num_scores)
-    if streams:
-        return lambda method: GoalStreams(controller, method, visits, env.horizon, group_blind)
-    return lambda method: GoalHooks(controller, method, visits, env.horizon)
+    config = config or GoalConfig()
+    # a policy that sees the group is as good for each, however often it meets it
+    balanced = lives and config.balanced and not group_blind
+    shares = tuple(np.asarray(env.params.group_probs, np.float64).tolist()) if balanced else None
+    controller = Controller(goal, config, env.num_groups, env.params.num_scores, shares)
+    if lives and streams:
+        return lambda method: GoalStreams(controller, method, visits, env.horizon, balanced, group_blind)
+    return lambda method: GoalHooks(controller, method, visits, env.horizon, balanced)

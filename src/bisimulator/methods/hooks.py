@@ -57,6 +57,7 @@ Hook: TypeAlias = Literal[
     "advantage",
     "objective",
     "observe_params",
+    "training_params",
     "adapt_at",
     "adapt",
 ]
@@ -123,6 +124,10 @@ class Method(Generic[M, X]):
 
     def observe_params(self, state: M, params: Params) -> Params:
         """The parameters of the environment with the observation dynamics of the method."""
+        return params
+
+    def training_params(self, params: Params) -> Params:
+        """The parameters of the environment that training decisions are drawn from."""
         return params
 
     def adapt_at(self, updates: int) -> tuple[int, ...]:

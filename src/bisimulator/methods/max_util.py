@@ -20,9 +20,7 @@ from bisimulator.policies.adaptive import Adaptive, Counts, Knowledge, check_kno
 class Config:
     """What the rule may know; nothing is tuned. The authors' rule knows the population."""
 
-    knows: Knowledge = (
-        "population"  # what it is fitted to: everybody, what it has seen, or records of another cohort
-    )
+    knows: Knowledge = "population"  # fitted to everybody, what it has seen, or records of a cohort
     every: int = 100  # decisions between two fits; 0: only at the start
 
     def __post_init__(self) -> None:

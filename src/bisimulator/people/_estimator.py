@@ -18,6 +18,7 @@ from bisimulator.people._bins import ScoredRows, labels, make_edges
 from bisimulator.people._csv import Table, complete_rows
 from bisimulator.people._estimation_options import EstimationOptions, OptionKeywords
 from bisimulator.people._group_effects import GroupDifference, fit_group_effects, group_differences
+from bisimulator.people._rate_intervals import RateIntervals, rate_intervals
 from bisimulator.people._shrinkage import shrink
 
 _MAX_GROUPS = 50  # more look like a column of names or identifiers
@@ -36,6 +37,7 @@ class Estimates(NamedTuple):
     notes: tuple[str, ...]
     differences: tuple[GroupDifference, ...]
     rows: ScoredRows
+    intervals: RateIntervals | None
 
 
 class PopulationEstimator:
@@ -178,6 +180,9 @@ class PopulationEstimator:
         if not options.per_group:
             rates = np.tile(pooled, (len(names), 1))
         differences: tuple[GroupDifference, ...] = ()
+        intervals: RateIntervals | None = None
+        if self._counts_are_people:
+            intervals = rate_intervals(known_by_bin, repaid_by_bin, per_group=options.per_group)
         if self._counts_are_people and len(names) > 1:
             effects = fit_group_effects(known_by_bin, repaid_by_bin)
             differences = group_differences(effects, names, known_by_bin, of_accepted=accepted is not None)
@@ -187,7 +192,7 @@ class PopulationEstimator:
         self.notes += [difference.in_words for difference in differences] if options.per_group else []
         notes = tuple(self.notes)
         counts = (people_by_bin, known_by_bin, repaid_by_bin)
-        return Estimates(names, edges, *counts, rates, notes, differences, rows)
+        return Estimates(names, edges, *counts, rates, notes, differences, rows, intervals)
 
     def _groups(
         self, cells: NDArray[np.str_], people: Float[Values, "N"]

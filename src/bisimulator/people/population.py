@@ -16,13 +16,14 @@ from typing_extensions import Unpack
 
 from bisimulator._html import html_table
 from bisimulator.core import Env, Values, make
+from bisimulator.people._aggregated import AggregatedColumns
 from bisimulator.people._bins import ScoredRows, check_edges, labels, whole_bins
 from bisimulator.people._csv import Columns, Frame, read_table
 from bisimulator.people._estimation_options import OptionKeywords
-from bisimulator.people._estimator import PopulationEstimator
 from bisimulator.people._group_effects import GroupDifference
 from bisimulator.people._group_table import group_table
-from bisimulator.people._records import RecordColumns, check_gamma, group_columns, rejected_share
+from bisimulator.people._rate_intervals import RateIntervals, rates_within
+from bisimulator.people._records import RecordColumns, check_gamma, rejected_share
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,10 +41,10 @@ class Population:
     repaid: Float[Values, "G C"]  # how many of the accepted repaid
     repayment: Float[Values, "G C"]  # estimated rates
     notes: tuple[str, ...]  # what to know before using it
-    differences: tuple[
-        GroupDifference, ...
-    ]  # of repayment at equal scores, from the first group; () if unknown
+    # of repayment at equal scores, from the first group; () if unknown
+    differences: tuple[GroupDifference, ...]
     _rows: ScoredRows = dataclasses.field(repr=False)
+    _intervals: RateIntervals | None = dataclasses.field(repr=False)  # None if counts of people are not known
 
     @classmethod
     def from_csv(
@@ -166,26 +167,11 @@ class Population:
             >>> Population.from_table(table, people="size", default_rate="late", bins=2)
             Population('the dict': a 100; 2 bins 1-2)
         """
-        rate = repayment_rate or default_rate
-        if rate is None or (repayment_rate is not None and default_rate is not None):
-            raise ValueError("name one of repayment_rate and default_rate, the column of rates")
-        if share is not None and cumulative_share is not None:
-            raise ValueError("name share or cumulative_share, not both")
-        if share is None and cumulative_share is None and people is None:
-            raise ValueError("name share, cumulative_share or people: how many people have each score")
-        numbers = [score, rate, *(name for name in (share, cumulative_share, people) if name is not None)]
-        by = group_columns(group)
-        table = read_table(source, (*by, *numbers), encoding=encoding, delimiter=delimiter)
-        estimator = PopulationEstimator(table.origin, **options)
-        table, joined = estimator.complete_rows(table, by, numbers).join(by)
-        scores = estimator.scores(table, score)
-        rates = table.numbers(rate, min=0, max=1, hint="are these percentages? divide by 100")
-        counts = estimator.people_per_row(table, joined, scores, share, cumulative_share, people)
-        repaid = counts * (rates if default_rate is None else 1 - rates)
-        cumulative = cumulative_share is not None
-        return cls(
-            table.origin, *estimator.estimate(table, joined, scores, counts, repaid, cumulative=cumulative)
+        columns = AggregatedColumns(
+            group, score, share, cumulative_share, repayment_rate, default_rate, people
         )
+        table = read_table(source, columns.names, encoding=encoding, delimiter=delimiter)
+        return cls(table.origin, *columns.estimate(table, **options))
 
     @property
     def shares(self) -> Float[Values, "G"]:
@@ -223,6 +209,27 @@ class Population:
         """
         share = check_gamma(gamma, self.rejected_share if self.has_rejected else None, self.origin)
         return dataclasses.replace(self, repayment=self.repayment * (1 - share + share / gamma))
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the data tell how far the repayment rates may lie from their estimates."""
+        return self._intervals is not None
+
+    def within_intervals(self, *, together: float = 0.0, apart: float = 0.0) -> Population:
+        """The same people with other repayment rates that the data allow: within 95% intervals of the estimates.
+
+        Args:
+            together: where the rates of all groups lie, from -1 (the lower ends of their intervals) to 1.
+            apart: where the differences of the other groups from the first one lie, from -1 to 1.
+
+        Raises:
+            ValueError: if a number is out of range, or a table does not tell how many people there are.
+
+        Example:
+            >>> people.within_intervals(together=-1).make(reward_default=-4)
+        """
+        rates = rates_within(self._intervals, self.repayment, self.origin, together=together, apart=apart)
+        return dataclasses.replace(self, repayment=rates)
 
     def count(self, edges: ArrayLike) -> Float[Values, "G D"]:
         """The people of each group in other bins, counted in the data."""
@@ -286,7 +293,6 @@ class Population:
         return f"Population({self.origin!r}: {sizes}; {len(self.edges) - 1} bins {self.edges[0]:g}-{self.edges[-1]:g})"
 
     def _repr_html_(self) -> str:
-        """A table of the groups and the notes, for notebooks."""
         head, rows = self.group_table()
         bins = f"{len(self.edges) - 1} bins from {self.edges[0]:g} to {self.edges[-1]:g}"
         title = f"Population {self.origin}, {bins}"

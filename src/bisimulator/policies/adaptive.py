@@ -18,7 +18,7 @@ from bisimulator.core import Act, Decisions, Env, Params, Scenario, State, sum_a
 from bisimulator.errors import check_int, shown
 from bisimulator.policies.fixed import Table, require_applicants
 from bisimulator.policies.policy import DependsOn, Policy
-from bisimulator.simulation.episodes import Carry
+from bisimulator.simulation.episodes import Carry, advance, begin
 
 
 class Counts(eqx.Module):
@@ -91,27 +91,15 @@ def episode_with_fits(
         fit = policy.fit(seen_counts(memory), *params.accept_rewards)
         return jnp.where(memory.accepted.sum() > 0, fit, 1.0)
 
-    def decide(table: Float[Array, "G C"], carry: Carry, t: Int[Array, ""]) -> tuple[Carry, Decisions]:
-        state, obs, valid = carry
-        act = Table(table).bind(Env("", scenario, params))
-        action = act(jax.random.fold_in(k_act, t), obs)
-        state, step = scenario.step(jax.random.fold_in(k_steps, t), state, action, params)
-        now = Decisions(
-            obs, action, step.reward, step.group, step.qualified, step.cost, step.next_self_obs, valid
-        )
-        return (state, step.obs, valid & ~step.terminated), now
-
     def stretch(
         carry: tuple[Carry, Memory], times: Int[Array, "K"]
     ) -> tuple[tuple[Carry, Memory], Decisions]:
         place, memory = carry
-        table = fitted(memory, place[0])
-        place, decisions = jax.lax.scan(lambda c, t: decide(table, c, t), place, times)
+        act = Table(fitted(memory, place[0])).bind(Env("", scenario, params))
+        place, decisions = advance(scenario, (k_steps, k_act), act, params, place, times)
         return (place, remember(memory, decisions, scenario)), decisions
 
-    start = scenario.reset(k_reset, params)
-    nothing = Memory(*[jnp.zeros(shape, jnp.int32)] * 3)
-    carry = ((start, scenario.observe(start, params), jnp.array(True)), nothing)
+    carry = (begin(scenario, k_reset, params), Memory(*[jnp.zeros(shape, jnp.int32)] * 3))
     times = jnp.arange(rounds * every).reshape(rounds, every)
     carry, decisions = jax.lax.scan(stretch, carry, times)
     decisions = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), decisions)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 from numpy.typing import ArrayLike
 
-from bisimulator.core import Act, Discrete, Env
+from bisimulator.core import Act, Env
 from bisimulator.errors import check_array, check_probabilities, check_real, check_shape
 from bisimulator.policies.policy import DependsOn, Policy
 
@@ -23,8 +23,7 @@ class Constant(Policy):
 
     def bind(self, env: Env) -> Act:
         space = env.action_space
-        kind = jnp.int32 if isinstance(space, Discrete) else jnp.float32
-        return lambda key, obs: jnp.full((*obs.shape[:-1], *space.shape), self.action, kind)
+        return lambda key, obs: jnp.full((*obs.shape[:-1], *space.shape), self.action, space.dtype)
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
         accepted = env.scenario.accepts(jnp.int32(self.action)).astype(jnp.float32)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from numpy.typing import ArrayLike, NDArray
 
-from bisimulator.core import Act, ActionSpace, Discrete, Env
+from bisimulator.core import Act, ActionSpace, Env
 from bisimulator.errors import check_probabilities, shown
 from bisimulator.policies._captured import captured_values, draws_random_numbers
 from bisimulator.policies.fixed import table
@@ -44,7 +44,7 @@ class Function(Policy):
         def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Array:
             flat = obs.reshape(-1, obs.shape[-1])
             actions = self.function(key, flat) if self.takes_key else self.function(flat)
-            return jnp.asarray(actions).astype(_dtype(space)).reshape(*obs.shape[:-1], *space.shape)
+            return jnp.asarray(actions).astype(space.dtype).reshape(*obs.shape[:-1], *space.shape)
 
         return act
 
@@ -94,10 +94,10 @@ class Function(Policy):
             obs = np.asarray(obs)
             actions = np.asarray(self.function(obs.reshape(-1, obs.shape[-1])))
             _check_actions(actions, obs.size // obs.shape[-1], space)
-            return actions.astype(_dtype(space)).reshape(*obs.shape[:-1], *space.shape)
+            return actions.astype(space.dtype).reshape(*obs.shape[:-1], *space.shape)
 
         shape, method = (
-            jax.ShapeDtypeStruct((*obs.shape[:-1], *space.shape), _dtype(space)),
+            jax.ShapeDtypeStruct((*obs.shape[:-1], *space.shape), space.dtype),
             "sequential" if each else "expand_dims",
         )
         actions: Array = jax.pure_callback(call, shape, obs, vmap_method=method)
@@ -122,10 +122,6 @@ def _check_arguments(function: Callable[..., ArrayLike]) -> None:
         )
 
 
-def _dtype(space: ActionSpace) -> type[np.int32] | type[np.float32]:
-    return np.int32 if isinstance(space, Discrete) else np.float32
-
-
 def _check_actions(actions: object, number: int, space: ActionSpace) -> None:
     """One action per observation; `actions` is whatever the user's function returned."""
     shape, dtype = getattr(actions, "shape", None), getattr(actions, "dtype", None)
@@ -136,7 +132,7 @@ def _check_actions(actions: object, number: int, space: ActionSpace) -> None:
             f"({batch}{',' * (not space.shape)}), got {shape} where {expected} was expected; "
             "use axis=-1, as in `observations[..., 0] >= 0.5`"
         )
-    if np.dtype(dtype).kind not in ("bui" if isinstance(space, Discrete) else "buif"):
+    if np.dtype(dtype).kind not in f"b{space.kinds}":
         raise TypeError(
             f"a policy must return actions, whole numbers or True and False, got {dtype}; "
             "compare probabilities with a random number, or pass policies.table(probabilities)"

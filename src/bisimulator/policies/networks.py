@@ -15,12 +15,14 @@ from jaxtyping import Array, Float, Int, Key
 
 from bisimulator import files
 from bisimulator.core import Act, Env
+from bisimulator.errors import check_path
 from bisimulator.policies.policy import Policy
 
 # One weight from each of many groups to each unit would be most of a training's work, so the first layer takes more
 # groups than this by fixed codes. What tells groups apart is then learned by the layers after it.
 _MOST_WEIGHED = 32
 
+_MAX_ROWS = 4096  # observations that are evaluated at once
 _VECTOR = 8  # numbers in a vector of most processors
 
 
@@ -231,7 +233,7 @@ class Network(Policy):
                 f"to_onnx writes networks with discrete actions (MLP), got {type(self.network).__name__}; save the "
                 "training instead: result.save(folder)"
             )
-        files.write_bytes(Path(path), onnx_bytes(self.network, greedy=self.greedy))
+        files.write_bytes(check_path("path", path), onnx_bytes(self.network, greedy=self.greedy))
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
         accepting = env.scenario.accepts(jnp.arange(env.num_actions)).astype(jnp.float32)
@@ -243,7 +245,14 @@ def _accept_probability(
     network: Callable[[Float[Array, "*B D"]], Float[Array, "*B A"]],
     greedy: bool,
     accepting: Float[Array, "A"],
-    obs: Float[Array, "*B D"],
-) -> Float[Array, "*B"]:
-    outputs = network(obs)
-    return accepting[outputs.argmax(-1)] if greedy else jax.nn.softmax(outputs) @ accepting
+    obs: Float[Array, "B D"],
+) -> Float[Array, "B"]:
+    def probability(obs: Float[Array, "b D"]) -> Float[Array, "b"]:
+        outputs = network(obs)
+        return accepting[outputs.argmax(-1)] if greedy else jax.nn.softmax(outputs) @ accepting
+
+    # in parts: products of more rows than fit into the cache are a thousand times slower
+    parts = -(-obs.shape[0] // _MAX_ROWS)
+    padded = jnp.pad(obs, ((0, parts * _MAX_ROWS - obs.shape[0]), (0, 0)))
+    found: Float[Array, "P R"] = jax.lax.map(probability, padded.reshape(parts, _MAX_ROWS, -1))
+    return found.reshape(-1)[: obs.shape[0]]

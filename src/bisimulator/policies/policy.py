@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 import equinox as eqx
 from jaxtyping import Array, Float, Key
 
+from bisimulator._html import code_html
 from bisimulator.core import Act, Decisions, Env, State
 from bisimulator.simulation import episode
 
@@ -37,6 +38,9 @@ class Policy(eqx.Module):
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"] | None:
         """`pi(accept | observation)`, or None if it is not known; certificates are exact where it is."""
         return None
+
+    def _repr_html_(self) -> str:
+        return code_html(repr(self))
 
     def rollout(self, env: Env, key: Key[Array, ""], horizon: int) -> tuple[Decisions, State]:
         """One episode of `horizon` decisions: everything that happened, and the final state."""

@@ -46,9 +46,7 @@ class Rule(Generic[C]):
 class ThresholdConfig:
     """Where the threshold lies."""
 
-    min_score: int | None = (
-        None  # the lowest score that is accepted; by default the lowest that is profitable
-    )
+    min_score: int | None = None  # the lowest score that is accepted; None: the lowest that is profitable
 
     def __post_init__(self) -> None:
         if self.min_score is not None:
@@ -81,10 +79,14 @@ def rule_policy(name: str, env: Env, config: object = None) -> Policy:
     """The policy of a rule by name; `config` is the rule's default if it is not given."""
     rule = registry.lookup("method", name)
     if not isinstance(rule, Rule):
-        rules = [n for n in registry.names("method") if isinstance(registry.lookup("method", n), Rule)]
-        raise ValueError(f"{name!r} has to be trained first; the rules are {', '.join(rules)}")
+        raise ValueError(f"{name!r} has to be trained first; the rules are {', '.join(rule_names())}")
     check_applies(name, env.name, env.scenario)
     return rule.build(rule.config if config is None else config, env)
+
+
+def rule_names() -> list[str]:
+    """The methods that need no training."""
+    return [name for name in registry.names("method") if isinstance(registry.lookup("method", name), Rule)]
 
 
 def methods_for(scenario: Scenario) -> list[str]:

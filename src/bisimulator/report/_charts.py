@@ -143,9 +143,12 @@ def recalls(scenario: ScenarioResults) -> Chart:
         pairs = [entry.result.summary[f"{rate}_g{g}"] for g in groups]
         mean, half = zip(*pairs, strict=True)
         series.append({"method": entry.key, "x": groups, "y": plain_list(mean), "half": plain_list(half)})
-    label = f"{heading(f'{rate}_g1').partition(',')[0]} of each group in {scenario.name}, one line per method"
+    label = (
+        f"{heading(f'{rate}_g1').partition(',')[0]} of each group in {scenario.name}, one point per method"
+    )
     ticks = {"places": labelled_groups(len(groups)), "digits": 0}
-    return line_chart(label, "group", series, xTicks=ticks, yBounds=bounds(f"{rate}_g1"), fromZero=True)
+    chart = line_chart(label, "group", series, xTicks=ticks, yBounds=bounds(f"{rate}_g1"), fromZero=True)
+    return {**chart, "kind": "dots"}
 
 
 def initial(scenario: ScenarioResults) -> Chart | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def print_frontier(best: Frontier, points: Sequence[MethodPoint], console: Console) -> None:
-    """Print the frontier, the regret of the points, what became of their goals, and what explains the tables."""
+    """Print the frontier, the regret of the points, the results of their goals, and what explains the tables."""
     console.print(frontier_table(best), "")
     if points:
         console.print(regret_table(best, points), "")
@@ -83,9 +83,9 @@ def regret_table(best: Frontier, points: Sequence[MethodPoint]) -> Table:
 
 
 def goal_table(points: Sequence[MethodPoint]) -> Table:
-    """What was asked of the jobs that were trained with a goal, and what was reached."""
+    """The goals of the jobs that were trained with one, and the levels reached."""
     numbers = ["reached", "violation", "return", "regret %", ""]
-    table = plain_table("Goals: asked and reached, means over seeds", ["method", "asked"], numbers)
+    table = plain_table("Goals and levels reached, means over seeds", ["method", "goal"], numbers)
     for point in points:
         for goal in point.goals:
             table.add_row(

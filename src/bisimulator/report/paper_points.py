@@ -2,8 +2,8 @@
 
 A method is compared with what it was published to reach. Matched: it is as good, that is, its reward is not lower by
 more than 3% and its bias not higher by more than .02. Beaten: it is better by more than the reading error of the
-published number. Missed: it is worse. A rule has nothing to learn, so its numbers must be the same: matched within 3%
-or .02, missed otherwise.
+published number. Missed: it is worse. A rule has nothing to learn, so its numbers must be the same: those of another
+simulation within 3 standard errors of ours and their own rounding, printed ones within 3%.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from bisimulator import published
+from bisimulator.evaluation.intervals import standard_error
 from bisimulator.exact.chain import why_no_chain, with_true_scores
 from bisimulator.exact.frontier import Frontier, frontier
 from bisimulator.jobs.labels import labels
@@ -28,6 +29,7 @@ from bisimulator.report.verdicts import BEATEN, MATCHED, MISSED, NOT_RUN
 
 TOLERANCE_SHARE = 0.03  # of the published number: rewards, and all that is counted
 TOLERANCE_BIAS = 0.02
+TOLERANCE_ERRORS = 3  # standard errors, of a rule's numbers
 REWARD, BIAS = "reward_per_step", "benefit_rate_bias"
 REGRET = "regret %"
 REGRET_NOTE = (
@@ -55,13 +57,16 @@ class PointComparison:
     metric: str
     ours: tuple[float, float]  # mean, half width of the 95% interval
     theirs: published.Point
-    same: bool  # a rule's numbers must be the same; a method's at least as good
+    rule: bool  # a rule's numbers must be the same; a method's at least as good
+    seeds: int
 
     @property
     def verdict(self) -> str:
         gain = self.ours[0] - self.theirs.mean
         tolerance = TOLERANCE_BIAS if self.metric == BIAS else TOLERANCE_SHARE * abs(self.theirs.mean)
-        if self.same:
+        if self.rule:
+            if self.theirs.simulated:
+                tolerance = TOLERANCE_ERRORS * standard_error(self.ours[1], self.seeds) + self.theirs.error
             return MATCHED if abs(gain) <= tolerance else MISSED
         gain = gain if direction(self.metric) == "higher" else -gain
         if gain > self.theirs.error:
@@ -84,8 +89,9 @@ class PaperRow:
     def compare(self, metric: str) -> PointComparison | None:
         if metric not in self.published:
             return None
-        rule = self.result.spec.solver is None
-        return PointComparison(metric, self.result.summary[metric], self.published[metric], rule)
+        spec = self.result.spec
+        ours, theirs = self.result.summary[metric], self.published[metric]
+        return PointComparison(metric, ours, theirs, rule=spec.solver is None, seeds=len(spec.seeds))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -200,7 +206,8 @@ def points_sentence(points: PaperPoints) -> str:
         f"{counts[BEATEN]} beaten, {counts[MISSED]} missed and {counts[NOT_RUN]} not run. A method matches a number if "
         f"its reward is not lower by more than {TOLERANCE_SHARE:.0%} and its bias not higher by more than "
         f"{TOLERANCE_BIAS:g}, and beats it if it is better by more than the error with which the number was read off a "
-        "figure. A rule must have the same numbers, within these tolerances."
+        f"figure. A rule must have the same numbers: those of another simulation within {TOLERANCE_ERRORS} standard "
+        f"errors and their rounding, printed ones within {TOLERANCE_SHARE:.0%}."
     )
 
 

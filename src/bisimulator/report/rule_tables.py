@@ -54,7 +54,8 @@ def comparison_table(scenario: str, summaries: Mapping[str, Summary], rows: Sequ
     columns = list(dict.fromkeys(metric for row in theirs.values() for metric in row))
     columns = columns or headlines(ours)
     titles = [column(metric).head for metric in columns]
-    table = plain_table("Compared with the paper, ± half width of the 95% interval", ["", "method"], titles)
+    what = "Compared with the paper" if theirs else "All groups together"
+    table = plain_table(f"{what}, ± half width of the 95% interval", ["", "method"], titles)
     for where, group in (("here", summaries), ("paper", theirs)):
         for name, summary in group.items():
             table.add_row(where, name, *(number(*summary[metric]) for metric in columns))

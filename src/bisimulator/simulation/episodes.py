@@ -55,7 +55,27 @@ def episode_by_steps(
 ) -> tuple[Decisions, State]:
     """One episode, one decision after the other. After a termination nothing changes any more."""
     k_reset, k_steps, k_act = jax.random.split(key, 3)
-    state = scenario.reset(k_reset, params)
+    start = begin(scenario, k_reset, params)
+    (state, _, _), decisions = advance(scenario, (k_steps, k_act), act, params, start, jnp.arange(horizon))
+    return decisions, state
+
+
+def begin(scenario: Scenario, key: Key[Array, ""], params: Params) -> Carry:
+    """The start of an episode."""
+    state = scenario.reset(key, params)
+    return state, scenario.observe(state, params), jnp.array(True)
+
+
+def advance(
+    scenario: Scenario,
+    keys: tuple[Key[Array, ""], Key[Array, ""]],
+    act: Act,
+    params: Params,
+    carry: Carry,
+    times: Int[Array, "T"],
+) -> tuple[Carry, Decisions]:
+    """The decisions at these times, one after the other; `keys` are the episode's, of its steps and its actions."""
+    k_steps, k_act = keys
 
     def decide(carry: Carry, t: Int[Array, ""]) -> tuple[Carry, Decisions]:
         state, obs, valid = carry
@@ -74,9 +94,7 @@ def episode_by_steps(
         )
         return (state, step.obs, valid & ~step.terminated), now
 
-    start = (state, scenario.observe(state, params), jnp.array(True))
-    (state, _, _), decisions = jax.lax.scan(decide, start, jnp.arange(horizon))
-    return decisions, state
+    return jax.lax.scan(decide, carry, times)
 
 
 def summarise(decisions: Decisions, state: State, scenario: Scenario, params: Params) -> Outcome:

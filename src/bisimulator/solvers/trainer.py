@@ -96,6 +96,7 @@ def train(
     chunk.
     """
     rollouts = env.in_view(view)
+    rollouts = dataclasses.replace(rollouts, params=solver.method.training_params(rollouts.params))
     shards = init(rollouts, solver, seeds) if training is None else training
     update, chunk = int(shards[0].update), 1
     adapt_at = {u for u in solver.method.adapt_at(solver.updates) if u < solver.updates}

@@ -13,11 +13,17 @@ from gymnasium.utils.env_checker import check_env
 
 from bisimulator import registry
 from bisimulator.adapters import BisimulatorVectorEnv, gymnasium_id, register_all
+from tests.matrix import some
 from tests.small import few_people
 
 QUEUES = {gymnasium_id(name): name for name in registry.BUILT_IN["environment"]}
 LIVES = {gymnasium_id(n, "life"): n for n in QUEUES.values() if registry.lookup("environment", n).life}
 IDS = [*QUEUES, *LIVES]
+# one of every file of an environment, and of every view; the others differ from them in their numbers only
+DIFFERENT = [
+    f"bisimulator/{name}-v0"
+    for name in ("Lending", "LendingLife", "College", "CollegeThreshold", "Attention", "Infectious")
+]
 PAGE = Path(__file__).parents[3] / "docs" / "gymnasium.md"
 
 
@@ -88,13 +94,13 @@ def people_of(name):
 
 
 @pytest.mark.filterwarnings("ignore:.*symmetric and normalized:UserWarning")  # logits of attention: -3 to 3
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", some(IDS, DIFFERENT))
 def test_passes_gymnasiums_checker(name):
     check_env(gymnasium.make(name, **people_of(name)).unwrapped)
 
 
 @pytest.mark.filterwarnings("ignore:.*symmetric and normalized:UserWarning")  # logits of attention: -3 to 3
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", some(IDS, DIFFERENT))
 def test_passes_stable_baselines3s_checker(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # when torch is imported; below, warnings are errors again

@@ -28,6 +28,7 @@ KINDS = {
     groups: {"lending-10-groups-groups"},
     initial: {"lending-initial", "lending-10-groups-initial"},
 }
+BETWEEN_GROUPS = {groups: "lending-10-groups-groups", observed: "lending-10-groups-observation"}
 BY_METHOD = [kind for kind in KINDS if kind is not initial]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.rsplit(".", 1)[1])
 
@@ -82,6 +83,24 @@ def test_a_method_has_its_colour_and_no_other(kind, results, drawn):
             colours = {line.get_color() for line in axis.lines}
             assert colours <= known
             assert colours or not axis.get_visible()
+
+
+def test_no_line_leads_from_one_category_to_another(drawn):
+    """Groups have no order; a line between two of them would show values that nobody has."""
+    (each, *_), (*_, omega) = (drawn[kind][name].axes for kind, name in BETWEEN_GROUPS.items())
+    for axis in (each, omega):
+        assert axis.get_xlabel() == "group"
+        assert {line.get_linestyle() for line in axis.lines if len(line.get_xdata()) > 2} == {"None"}
+
+
+@kinds
+def test_panels_have_letters_if_there_are_several(kind, drawn):
+    for figure in drawn[kind].values():
+        letters = [text.get_text() for axis in figure.axes for text in axis.texts[:1]]
+        if len(figure.axes) == 1:
+            assert "a" not in letters
+        else:
+            assert letters == list("abcdefghijkl"[: len(figure.axes)])
 
 
 def test_the_curve_is_that_of_the_results(results, drawn):

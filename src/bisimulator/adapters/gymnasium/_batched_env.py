@@ -217,7 +217,7 @@ class BatchedEnv:
             shown[:, 1 : 1 + self.env.num_groups] = 0.0
         return shown
 
-    def step(self, actions: NDArray[np.int32] | NDArray[np.float32]) -> StepResult:
+    def step(self, actions: NDArray[np.generic]) -> StepResult:
         """Decide on the current applicant of every environment, or on all groups."""
         self._batch, observations, scalars, tallies = _step(
             self.env.scenario, self._batch, self._keys, actions, self.env.params

@@ -49,19 +49,17 @@ def action_space(env: core.Env) -> spaces.Discrete | spaces.Box[np.float32]:
 
 def valid_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.bool_]:
     """Which of several actions, one row each, the environment has."""
-    space, (low, high) = env.action_space, env.action_space.bounds
-    if actions.dtype.kind not in ("iu" if isinstance(space, core.Discrete) else "iuf"):
+    low, high = env.action_space.bounds
+    if actions.dtype.kind not in env.action_space.kinds:
         return np.zeros(len(actions), np.bool_)
     numbers = actions.astype(np.float64).reshape(len(actions), -1)
     inside: NDArray[np.bool_] = np.logical_and.reduce((numbers >= low) & (numbers <= high), axis=1)
     return inside
 
 
-def as_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.int32] | NDArray[np.float32]:
+def as_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.generic]:
     """Valid actions in the type that the environment computes with."""
-    if isinstance(env.action_space, core.Discrete):
-        return actions.astype(np.int32)
-    return actions.astype(np.float32)
+    return actions.astype(env.action_space.dtype)
 
 
 class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, Any]):
@@ -182,7 +180,7 @@ class BisimulatorEnv(ObservationParamsMixin, gymnasium.Env[Observation, Any]):
         if self._ended:
             raise gymnasium.error.ResetNeeded("the episode is over; call reset() to start the next one")
 
-    def _check_action(self, action: ArrayLike) -> NDArray[np.int32] | NDArray[np.float32]:
+    def _check_action(self, action: ArrayLike) -> NDArray[np.generic]:
         array, shape = np.asarray(action), self.env.action_space.shape
         fits = array.size == math.prod(shape)
         if not fits or not valid_actions(array.reshape(1, *shape), self.env).all():

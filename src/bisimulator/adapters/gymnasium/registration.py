@@ -31,13 +31,7 @@ def views_of(name: str) -> list[View]:
 def register_all() -> None:
     """Register every environment with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`.
 
-    `import bisimulator` calls it. Call it again after `bisimulator.register("environment", ...)`: environments that
-    are registered already stay as they are.
-
-    Example:
-        >>> bisimulator.register("environment", "my-bank", MY_SCENARIO)
-        >>> register_all()
-        >>> gymnasium.make("bisimulator/MyBank-v0")
+    `import bisimulator` and `bisimulator.register` call it. Environments that are registered already stay as they are.
     """
     for name in registry.names("environment"):
         for view in views_of(name):

@@ -215,7 +215,7 @@ class BisimulatorVectorEnv(
         self._generators = list(seeded)
         return seeded
 
-    def _check_step(self, actions: ArrayLike, skip: Flags) -> NDArray[np.int32] | NDArray[np.float32]:
+    def _check_step(self, actions: ArrayLike, skip: Flags) -> NDArray[np.generic]:
         if not self._started.all():
             raise gymnasium.error.ResetNeeded("step() was called before reset(); call reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():

@@ -18,6 +18,7 @@ from bisimulator.adapters._corrections import Corrections
 from bisimulator.adapters.sb3._omega_search import MakeEnv
 from bisimulator.adapters.sb3._replay_rewards import ReplayOutcomes
 from bisimulator.adapters.sb3.callback import BisimulatorCallback
+from bisimulator.errors import check_path
 
 Model = TypeVar("Model", bound=BaseAlgorithm)
 
@@ -117,7 +118,7 @@ def _with_tuples(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_suffix(path: str | Path) -> Path:
-    path = Path(path)
+    path = check_path("path", path)
     return path.with_suffix("") if path.suffix == ".zip" else path
 
 

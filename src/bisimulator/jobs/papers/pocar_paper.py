@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from bisimulator.jobs.paper import Paper, PaperJob
-from bisimulator.jobs.papers.elbert_paper import ATTENTION, INFECTIOUS, LENDING, REGULARISED
+from bisimulator.jobs.papers.elbert_paper import ATTENTION, INFECTIOUS, LENDING
 
 
 def jobs() -> list[PaperJob]:
-    trained = ("ppo", "r-ppo", "a-ppo")
-    regularised = {"config": REGULARISED}
     return [
         *(
-            PaperJob(scenario, method, options=options | (regularised if method == "a-ppo" else {}))
-            for scenario, options in (("attention", ATTENTION), ("infectious", INFECTIOUS))
-            for method in trained
+            PaperJob(scenario, method, options=options)
+            for scenario, options in (
+                ("attention", ATTENTION),
+                ("infectious", INFECTIOUS),
+                ("lending-delayed-impact", LENDING),
+            )
+            for method in ("ppo", "r-ppo", "a-ppo")
         ),
-        *(PaperJob("lending-delayed-impact", method, options=LENDING) for method in trained),
         *(PaperJob("attention", name, name, {"episodes": 10}) for name in ("uniform", "proportional")),
         *(PaperJob("infectious", name, name, {"episodes": 200}) for name in ("nobody", "random", "degree")),
     ]

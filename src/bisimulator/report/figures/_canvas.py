@@ -6,6 +6,7 @@ import io
 import re
 from contextlib import AbstractContextManager
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -28,6 +29,8 @@ INK, PALE, GRID = "#262626", "#6B6B6B", "#E4E4E4"
 DPI = 150
 FORMATS = ("svg", "png", "pdf")
 _MAX_LABELLED_GROUPS = 12
+_LETTER_ASIDE = 22  # points from a panel's letter to its left edge
+_ROOM = 0.8  # of a category, for what is drawn side by side
 _STYLE: dict[Any, Any] = {  # how matplotlib types the keys depends on its version
     "font.family": "DejaVu Sans",
     "font.size": 8.5,
@@ -77,17 +80,29 @@ def style() -> AbstractContextManager[None]:
 def panels(
     rows: int, columns: int, *, width: float, height: float, title: str, note: str = "", **options: Any
 ) -> tuple[Figure, AxesGrid]:
-    """Panels of the given size in inches, with a title above and a note below; `options` are those of subplots."""
+    """Panels of the given size in inches, with a title above and a note below; `options` are those of subplots.
+
+    Several panels have letters, by which a text can refer to them.
+    """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.07, wspace=0.03, hspace=0.03)
     figure = Figure(figsize=(columns * width, rows * height + (0.6 if note else 0.35)), layout=layout)
     axes: AxesGrid = figure.subplots(rows, columns, squeeze=False, **options)
+    if rows * columns > 1:
+        for letter, axis in zip(ascii_lowercase, axes.flat, strict=False):
+            _write_letter(axis, letter)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, weight="bold")
     if note:
         figure.supxlabel(note, x=0.01, ha="left", fontsize=7.5, color=PALE)
     return figure, axes
+
+
+def _write_letter(axis: Axes, letter: str) -> None:
+    """Left of the panel's title."""
+    place: Keywords = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    axis.annotate(letter, (0, 1), (-_LETTER_ASIDE, 4), weight="bold", fontsize=10.5, **place)
 
 
 def line(entry: JobEntry, **changes: Any) -> Keywords:
@@ -158,6 +173,11 @@ def labelled_groups(groups: int) -> list[int]:
 def group_axis(axis: Axes, groups: int) -> None:
     axis.set_xticks(labelled_groups(groups))
     axis.set_xlabel("group")
+
+
+def aside(i: int, number: int) -> float:
+    """How far from the middle of a category the i-th of several points is drawn; no lines lead to other categories."""
+    return min(_ROOM / number, 0.12) * (i - (number - 1) / 2)
 
 
 def marker_size(size: float, groups: int) -> float:

@@ -1,4 +1,4 @@
-"""The learned frontier: what training reaches at each level of a goal, beside what is possible."""
+"""The learned frontier: what training reaches at each level of a goal, compared with the exact frontier."""
 
 from __future__ import annotations
 
@@ -16,53 +16,30 @@ from bisimulator.report.figures import _canvas as canvas
 from bisimulator.report.frontiers import axis_label
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LEARNED, _STATIONARY, _BLIND = "#0B6E99", "#D1702A", "#7A5195"
 
 
 def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | None) -> Figure:
-    """One point per level with its 95% intervals; a short line leads from what was asked to what was reached."""
+    """One point per level with its 95% intervals; a short line leads from the goal to the level reached."""
     name = outcomes[0].demand.partition("=")[0]
-    blind = " without looking at the group" if spec.solver.group_blind else ""
+    blind = ", group-blind" if spec.solver.group_blind else ""
     with canvas.style():
         figure, axes = canvas.panels(
             1,
             1,
             width=6.4,
             height=4.0,
-            title=f"{spec.scenario}: {spec.method} told to reach {name}{blind}",
-            note=f"{len(spec.seeds)} seeds, 95% intervals. Ticks: the level that was asked for.",
+            title=f"{spec.scenario}: {spec.method} with a goal of {name}{blind}",
+            note=f"{len(spec.seeds)} seeds, 95% intervals. Ticks: the level of the goal.",
         )
         axis = axes[0, 0]
         if exact is not None:
-            axis.plot(
-                exact.levels,
-                exact.upper_bound,
-                color=canvas.INK,
-                linewidth=1.6,
-                label="provable optimum of any policy",
-            )
-            axis.plot(
-                exact.levels,
-                exact.stationary_value,
-                color=_STATIONARY,
-                linewidth=1.4,
-                linestyle=(0, (5, 2)),
-                label="best by score and group",
-            )
-            if exact.group_blind_value is not None:
-                axis.plot(
-                    exact.levels,
-                    exact.group_blind_value,
-                    color=_BLIND,
-                    linewidth=1.4,
-                    linestyle=(0, (2, 1.5)),
-                    label="best by score alone",
-                )
-        reached, returns = (
-            np.array([getattr(o, f) for o in outcomes]) for f in ("reached", "average_return")
-        )
+            _draw_exact(axis, exact)
+        reached = np.array([outcome.reached for outcome in outcomes])
+        returns = np.array([outcome.average_return for outcome in outcomes])
         axis.errorbar(
             reached[:, 0],
             returns[:, 0],
@@ -91,6 +68,18 @@ def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | 
         axis.set_ylabel("average return")
         axis.legend(loc="best")
     return figure
+
+
+def _draw_exact(axis: Axes, exact: Frontier) -> None:
+    """What is possible: of any policy, by score and group, and by score alone."""
+    lines = (
+        (exact.upper_bound, canvas.INK, 1.6, "-", "provable optimum of any policy"),
+        (exact.stationary_value, _STATIONARY, 1.4, (0, (5, 2)), "best by score and group"),
+        (exact.group_blind_value, _BLIND, 1.4, (0, (2, 1.5)), "best by score alone"),
+    )
+    for values, color, width, style, label in lines:
+        if values is not None:
+            axis.plot(exact.levels, values, color=color, linewidth=width, linestyle=style, label=label)
 
 
 def _padded(halves: Values, like: Values) -> Values:

@@ -42,7 +42,9 @@ def _figure(scenario: ScenarioResults, learned: Sequence[JobEntry]) -> Figure:
     names = scenario.env.scenario.omega_names
     with_curve = [entry for entry in learned if has_curve(entry, OBSERVED)]
     baselines = [e for e in scenario.entries if e.published_name == BASELINE and has_curve(e, TRUE)]
-    note = "Omega after the training: dots are seeds, lines are means; 1 leaves the observation as it is."
+    note = (
+        "Omega after the training: pale dots are seeds, the others means; 1 leaves the observation as it is."
+    )
     with canvas.style():
         figure, axes = canvas.panels(
             1,
@@ -91,12 +93,13 @@ def _omega(axis: Axes, entries: Sequence[JobEntry], k: int) -> None:
     for e, entry in enumerate(entries):
         omega = np.asarray(entry.omega)[:, :, k]  # (S, G)
         groups = np.arange(1, omega.shape[1] + 1)
-        aside = 0.06 * (e - (len(entries) - 1) / 2)
-        look: canvas.Keywords = {"color": entry.style.colour, "marker": entry.style.marker}
+        places = groups + canvas.aside(e, len(entries))
         for values in omega:
-            axis.plot(groups + aside, values, linestyle="none", ms=3.5, mew=0, alpha=0.3, **look)
+            axis.plot(
+                places, values, **canvas.point(entry.style, markersize=3.5, alpha=0.3, markeredgewidth=0)
+            )
         size = canvas.marker_size(6, groups.size)
-        axis.plot(groups + aside, omega.mean(0), **canvas.line(entry), marker=entry.style.marker, ms=size)
+        axis.plot(places, omega.mean(0), **canvas.point(entry.style, markersize=size))
         ends.append((float(omega[:, -1].mean()), entry.short, entry.style.colour))
     canvas.group_axis(axis, groups.size)
     axis.margins(x=0.12)

@@ -56,11 +56,11 @@ def _figure(scenario: ScenarioResults) -> Figure:
 def _each(axis: Axes, scenario: ScenarioResults) -> None:
     groups, rate = scenario.env.num_groups, scenario.env.scenario.main_rate
     numbers, ends = np.arange(1, groups + 1), []
-    for entry in scenario.entries:
+    for e, entry in enumerate(scenario.entries):
         mean, half = np.array([entry.result.summary[f"{rate}_g{g}"] for g in numbers]).T
-        canvas.shade(axis, entry, numbers, mean, half)
-        size = canvas.marker_size(4, groups)
-        axis.plot(numbers, mean, **canvas.line(entry), marker=entry.style.marker, markersize=size)
+        look = canvas.point(entry.style, markersize=canvas.marker_size(5, groups))
+        places = numbers + canvas.aside(e, len(scenario.entries))
+        axis.errorbar(places, mean, np.nan_to_num(half), elinewidth=0.8, **look)
         ends.append((float(mean[-1]), entry.short, entry.style.colour))
     canvas.group_axis(axis, groups)
     axis.set_ylim(0, 1.05 if scenario.env.scenario.applicants else None)

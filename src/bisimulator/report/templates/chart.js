@@ -145,6 +145,10 @@ class LineChart extends Chart {
     return [svg("path", { class: "band", d: `M${[...upper, ...lower].join("L")}Z`, style: { fill: series.colour } }), line];
   }
 
+  aside() {
+    return 0;
+  }
+
   stops() {
     return this.grid.length;
   }
@@ -171,10 +175,40 @@ class LineChart extends Chart {
     this.cursor.append(
       svg("line", { x1: place, x2: place, y1: this.inner.top, y2: this.inner.bottom }),
       ...values.map(({ series, i }) =>
-        svg("circle", { cx: place, cy: this.y(series.y[i]), r: 3.5, style: { fill: series.colour } }),
+        svg("circle", { cx: this.x(x + this.aside(series)), cy: this.y(series.y[i]), r: 3.5, style: { fill: series.colour } }),
       ),
     );
     const head = html("div", { class: "tip-head" }, `${this.spec.xTitle}: ${x.toLocaleString("en")}`);
     this.show(place, [head, ...values.map(({ series, i }) => tipLine(series, withHalf(series.y[i], series.half?.[i])))]);
+  }
+}
+
+// One point per series and category, side by side, with intervals; no line leads from one category to another.
+class DotChart extends LineChart {
+  ranges() {
+    return { ...super.ranges(), x: [this.grid[0] - 0.5, this.grid.at(-1) + 0.5] };
+  }
+
+  aside(series) {
+    const number = this.shown.length;
+    return Math.min(0.8 / number, 0.12) * (this.shown.indexOf(series) - (number - 1) / 2);
+  }
+
+  marks() {
+    for (const series of this.shown) {
+      series.x.filter((_, i) => series.y[i] !== null).forEach((x) => this.mark(series, x, series.x.indexOf(x)));
+    }
+  }
+
+  mark(series, x, i) {
+    const [across, up, half] = [this.x(x + this.aside(series)), this.y(series.y[i]), series.half?.[i] || 0];
+    const bar = { x1: across, x2: across, y1: this.y(series.y[i] - half), y2: this.y(series.y[i] + half) };
+    this.canvas.append(
+      svg("line", { class: "bar", ...bar, style: { stroke: series.colour } }),
+      svg("path", {
+        class: "dot", "data-method": series.method, d: marker(series.marker, 4),
+        transform: `translate(${across.toFixed(1)} ${up.toFixed(1)})`, style: { fill: series.colour },
+      }),
+    );
   }
 }

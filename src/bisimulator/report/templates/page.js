@@ -10,10 +10,12 @@ const withLooks = (spec) => ({
   paper: (spec.paper || []).map((point) => ({ ...withLook(point), hollow: true })),
 });
 
+const KINDS = { line: LineChart, dots: DotChart };
+
 function place(box) {
   const spec = data.charts[box.dataset.chart];
-  if (spec.kind === "line") {
-    new LineChart(box, withLooks(spec)).draw();
+  if (spec.kind in KINDS) {
+    new KINDS[spec.kind](box, withLooks(spec)).draw();
     return;
   }
   const options = spec.options.map(withLooks);
