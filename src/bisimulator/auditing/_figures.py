@@ -159,7 +159,7 @@ def _draw_sweep(sweep: Sweep) -> Figure:
         axis.legend()
     axis.axvline(sweep.now, color=canvas.PALE, linewidth=0.9)
     if not (sweep.values % 1).any():
-        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.locator_params(axis="x", integer=True)
     return figure
 
 
