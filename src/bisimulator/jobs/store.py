@@ -28,7 +28,7 @@ from bisimulator.evaluation import mean_and_interval, metric_columns
 from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs._platform import platform_in_words
 from bisimulator.jobs.learning_curves import Curves, curves_from_arrays
-from bisimulator.jobs.seal import CONFIG, DONE, broken, read_config, seal, sealed_version
+from bisimulator.jobs.seal import CONFIG, DONE, below, broken, read_config, seal, sealed_version
 from bisimulator.jobs.spec import VERSION, Spec, spec_from_dict
 from bisimulator.policies import Network, Policy, Rule
 from bisimulator.solvers import trainer
@@ -203,7 +203,7 @@ def _trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
 
 def find_runs(out: Path) -> list[Result]:
     """All finished jobs below a folder."""
-    found = [load(done.parent) for done in sorted(out.rglob(DONE))]
+    found = [load(done.parent) for done in below(out, DONE)]
     return [result for result in found if result is not None]
 
 
