@@ -9,6 +9,7 @@ import pytest
 
 import bisimulator
 from bisimulator import registry
+from bisimulator.api.comparing import make_variants
 from bisimulator.errors import JobsFailed
 from bisimulator.evaluation import exact_evaluation
 from bisimulator.jobs import executors
@@ -176,6 +177,24 @@ def test_compare_labels_variants_and_survives_failures(monkeypatch, tmp_path):
     assert "no policy has a higher expected return" in figure.get_supxlabel()
     assert "max-util (every 10)" in repr(found)
     assert "max-util (every 10)" in found._repr_html_()
+
+
+def test_a_sweep_over_goals_and_options_has_one_job_per_combination():
+    specs = make_variants(
+        "lending",
+        ["ppo", "accept-all"],
+        {},
+        {"learning_rate": [1e-4, 3e-4]},
+        "min-recall=0.8:0.9:0.1",
+        seeds=2,
+    )
+    tried = [(s.method, s.goal, s.solver.learning_rate) for s in specs if s.solver is not None]
+    assert tried == [
+        ("ppo", f"min-recall={level}", rate) for level in ("0.8", "0.9") for rate in (1e-4, 3e-4)
+    ]
+    assert [(s.method, s.goal) for s in specs if s.solver is None] == [("accept-all", "")]
+    with pytest.raises(ValueError, match="exclude each other"):
+        make_variants("lending", ["ppo"], {}, {}, ["min-recall=0.9"], goal="recall-gap=0")
 
 
 def test_a_sweep_of_an_option_that_no_method_has_is_refused():

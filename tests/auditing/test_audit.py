@@ -133,3 +133,14 @@ def test_every_kind_of_people(env, population):
         TypeError, match="people must be a Population, an environment or a scenario's name, got int"
     ):
         people_of(3, {})
+
+
+@pytest.mark.parametrize("wrong", [{"group_blind": []}, {"in_bins": np.ones(3)}, {"progress": "yes"}])
+def test_flags_are_true_or_false(env, wrong):
+    with pytest.raises(ValueError, match="must be true or false, got"):
+        bisimulator.audit(500, env, **wrong)
+
+
+def test_a_function_that_does_not_tell_its_arguments_is_refused(env):
+    with pytest.raises(TypeError, match="a policy must be a function of"):
+        bisimulator.audit(int, env)

@@ -1,5 +1,7 @@
 """Exact values of trained policies: against many simulated episodes, and where there are none."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,7 +10,7 @@ import pytest
 
 import bisimulator
 from bisimulator import policies
-from bisimulator.evaluation import exact_evaluation
+from bisimulator.evaluation import _exact_evaluation, exact_evaluation
 from bisimulator.evaluation.goal_outcome import outcome_moments
 from bisimulator.exact.chain import expect
 from bisimulator.policies import Network
@@ -44,7 +46,8 @@ def test_networks_do_what_many_episodes_show(name, greedy):
     # what is rare may be missing in all episodes; its count is then about that of a Poisson distribution
     spread = np.maximum(moments.std(0, ddof=1), np.sqrt(abs(exact.moments)))
     assert (abs(moments.mean(0) - exact.moments) <= 4 * spread / np.sqrt(len(moments)) + 1e-4).all()
-    by_loans = policy.accept_probability(env, env.scenario.person_model.observations(env.params, 3))
+    seen = env.scenario.person_model.observations(env.params, 3, range(env.num_groups))
+    by_loans = policy.accept_probability(env, seen)
     assert np.ptp(np.asarray(by_loans), axis=(2, 3)).max() > 0.05
 
 
@@ -114,3 +117,21 @@ def test_the_certificate_of_a_policy_with_a_clock_is_an_estimate_that_says_why()
     estimate = bisimulator.certify(env, Network(network), seeds=2, episodes=1)
     assert not estimate.exact
     assert "sees a clock" in estimate.reason
+
+
+def test_many_groups_are_looked_at_a_few_at_a_time(monkeypatch):
+    env = bisimulator.make("lending", groups=5, population=4, horizon=8)
+    whole = _exact_evaluation.acceptance(env, Network(network), 3)
+    monkeypatch.setattr(_exact_evaluation, "_NUMBERS_AT_ONCE", 9 * 7 * env.observation_size * 2)
+    asked, model = [], env.scenario.person_model
+
+    def observations(params, size, groups):
+        asked.append(list(groups))
+        return model.observations(params, size, groups)
+
+    scenario = dataclasses.replace(
+        env.scenario, person_model=dataclasses.replace(model, observations=observations)
+    )
+    few = _exact_evaluation.acceptance(dataclasses.replace(env, scenario=scenario), Network(network), 3)
+    assert asked == [[0, 1], [2, 3], [4]]
+    np.testing.assert_allclose(few, whole, rtol=1e-6)

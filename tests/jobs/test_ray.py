@@ -7,12 +7,16 @@ import pytest
 
 from bisimulator.jobs import _ray as cluster
 from bisimulator.jobs.executors import run_locally
+from bisimulator.jobs.parts import parts_of
+from bisimulator.jobs.run import run
 from bisimulator.jobs.spec import make_spec
+from bisimulator.solvers.trainer import Progress
 from tests.jobs.test_run import assert_same
 from tests.small import SETTINGS, SOLVER_OPTIONS
 
 
-def jobs(count):
+def jobs(seeds, count):
+    """Jobs with so many seeds each."""
     options = {
         "steps": 800,
         "episodes": 2,
@@ -20,13 +24,15 @@ def jobs(count):
         "settings": SETTINGS,
         "solver": SOLVER_OPTIONS,
     }
-    return [make_spec("lending", "ppo", seeds=[seed, seed + 1], **options) for seed in range(count)]
+    return [
+        make_spec("lending", "ppo", seeds=range(first, first + seeds), **options) for first in range(count)
+    ]
 
 
 def test_without_ray_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ValueError, match=r"needs Ray; install it with: pip install 'bisimulator\[cluster\]'"):
-        cluster.run_on_ray(jobs(1), tmp_path, lambda event: None)
+        cluster.run_on_ray(jobs(2, 1), tmp_path, lambda event: None)
 
 
 def test_finished_jobs_need_no_cluster(tmp_path, monkeypatch):
@@ -53,25 +59,65 @@ def two_nodes(monkeypatch):
     nodes.shutdown()
 
 
+def progress(update, updates, speed):
+    return Progress(update, updates, 10 * update, speed, float(update), (0.5, 1.0), {"loss": 1.0})
+
+
+def test_a_job_is_as_far_as_its_parts_together():
+    parts = [progress(4, 4, 7.0), progress(2, 4, 5.0)]
+    whole = cluster.together(parts, 3)  # the third has not begun
+    assert (whole.update, whole.updates, whole.steps) == (2, 4, 20)
+    assert whole.steps_per_second == 5.0  # one of them is done
+    assert (whole.episode_return, whole.recall, whole.loss) == (3.0, (0.5, 1.0), 1.0)
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings(
     "ignore:os.fork"
 )  # Ray starts its processes with one; nothing of JAX runs between it and exec
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # Ray's own processes and files
 def test_a_node_that_is_lost_in_the_middle_costs_no_result(tmp_path, two_nodes):
+    """A job of six seeds on two nodes, and others behind it: bit for bit what one machine makes of them."""
     nodes, second = two_nodes
-    specs, kinds, at_work = jobs(4), Counter(), set()
+    rule = make_spec("lending", "accept-all", seeds=2, episodes=2, settings=SETTINGS)
+    specs, kinds = [*jobs(6, 1), *jobs(2, 2), rule], Counter()
 
     def tell(event):
         kinds[event.kind] += 1
-        at_work.add(event.job)
-        if len(at_work) == 2 and second in nodes.worker_nodes:  # one job on each node
+        if kinds["progress"] == 3 and second in nodes.worker_nodes:  # both nodes are at work
             nodes.remove_node(second, allow_graceful=False)
 
     results = cluster.run_on_ray(specs, tmp_path / "cluster", tell)
     assert second not in nodes.worker_nodes
-    assert kinds["finished"] == 4
+    assert kinds["finished"] == len(specs)
     assert kinds["retried"] >= 1
     assert kinds["failed"] == 0
     for found, expected in zip(results, run_locally(specs, tmp_path / "here", lambda e: None), strict=True):
         assert_same(found, expected)
+        for name in (
+            "outcome.npz",
+            "learned.npz",
+            "episodes.csv",
+            *(("weights.npz",) if found.spec.solver else ()),
+        ):
+            one, other = (tmp_path / place / found.spec.name / name for place in ("cluster", "here"))
+            assert one.read_bytes() == other.read_bytes()
+    assert not list((tmp_path / "cluster").rglob("parts"))
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:os.fork")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_job_goes_on_with_the_parts_that_are_there(tmp_path, two_nodes, monkeypatch):
+    """Whoever gives the jobs out may be stopped as well: what has come back is not done again."""
+    (spec,) = jobs(3, 1)
+    for part in parts_of(0, spec, tmp_path)[:2]:
+        run(part.spec, part.out)
+    handed_out = []
+    submit = cluster._Foreman._submit
+    monkeypatch.setattr(
+        cluster._Foreman, "_submit", lambda self, part: (handed_out.append(part.index), submit(self, part))
+    )
+    (result,) = cluster.run_on_ray([spec], tmp_path, lambda event: None)
+    assert handed_out == [2]
+    assert_same(result, run_locally([spec], tmp_path / "here", lambda e: None)[0])

@@ -5,6 +5,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 from contextlib import suppress
@@ -64,6 +65,16 @@ def test_a_finished_job_keeps_everything_and_no_checkpoint(finished):
     assert told[-1].update == told[-1].updates == 10
     assert result.outcome.counts.shape[:2] == (2, 2)
     assert result.learned["omega"].shape == (2, 2, 2)
+
+
+def test_a_result_carries_the_platform_that_computed_it(finished, tmp_path):
+    _, folder, _ = finished
+    found = jobs.load(folder)
+    assert re.fullmatch(r"\w+ \w+, Python 3\.\S+, jax \S+, jaxlib \S+, numpy \S+", found.platform)
+    elsewhere = dataclasses.replace(found, platform="another", weights=None)
+    files.write_bytes(tmp_path / "config.json", (folder / "config.json").read_bytes())
+    store.save(elsewhere, tmp_path)
+    assert store.load(tmp_path).platform == "another"  # and not the one that read it
 
 
 def test_a_finished_job_is_loaded_and_not_run_again(finished, monkeypatch):

@@ -262,26 +262,6 @@ def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction(
     assert not correction(method, state, third).any()
 
 
-def test_multipliers_slow_down_with_the_learning_rate():
-    """At half the learning rate the integral grows half as fast, and decisions are forgotten half as fast."""
-    batch, steady = batch_with(False), with_goal(Goal.parse("min-recall=0.9"), ENV)(Plain())
-    slowing = dataclasses.replace(steady, decisions=2 * batch.reward.size)
-    states = []
-    for method in (steady, slowing):
-        first = method.measure(start(method), batch)
-        states.append((first.control, method.measure(first, batch).control))
-    (first, second), (same, slower) = states
-    np.testing.assert_array_equal(first.integral[0], same.integral[0])
-    growth, slow_growth = (after.integral[0] - before.integral[0] for before, after in states)
-    assert (np.asarray(growth) > 0).all()
-    np.testing.assert_allclose(slow_growth, growth / 2, rtol=1e-5)
-    kept, slow_kept = (
-        np.asarray(after.recent - first.recent).sum() / np.asarray(first.recent).sum()
-        for after in (second, slower)
-    )
-    assert slow_kept > kept
-
-
 # Equally many lives of every group.
 
 

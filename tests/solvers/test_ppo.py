@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
 from bisimulator.core import Env
 from bisimulator.methods.hooks import Method, Plain, Transitions, standardise
 from bisimulator.solvers import evaluator as evaluating
 from bisimulator.solvers import trainer
-from bisimulator.solvers.ppo import PPO, PPOConfig
+from bisimulator.solvers.ppo import PPO, PPOConfig, shuffles
 from tests import pendulum, probes
 
 GAMMA = 0.9
@@ -117,6 +118,17 @@ def test_the_learning_rate_falls_to_0_only_when_annealed():
         # the last update of four runs at a quarter of the rate, and its minibatches all alike
         assert moves[-1] == pytest.approx(share * CONFIG.learning_rate, rel=1e-3)
         assert moves[-steps] == pytest.approx(moves[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 6, 512, 513])
+def test_shuffles_are_permutations_and_every_position_is_as_likely(size):
+    count = 4000
+    order = np.asarray(shuffles(jax.random.key(0), count, size))
+    np.testing.assert_array_equal(np.sort(order), np.tile(np.arange(size), (count, 1)))
+    seen = np.bincount(order[:, 0], minlength=size)
+    assert scipy.stats.chisquare(seen).pvalue > 1e-3 if size > 1 else seen == count
+    if size > 1:
+        assert abs((order[:, 0] < order[:, -1]).mean() - 0.5) < 4 * 0.5 / count**0.5
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 import bisimulator
 from bisimulator.methods.hooks import Transitions
-from bisimulator.solvers.rollout import batch_logs, rollout, start, step
+from bisimulator.solvers.rollout import batch_logs, rollout, start, step, step_keys
 
 ENVS, LENGTH, HORIZON, POPULATION = 3, 12, 7, 4
 
@@ -41,7 +41,8 @@ def begin(scenario, params, seeds, num_envs):
 
 @partial(jax.jit, static_argnums=0)
 def one(scenario, params, copies, action):
-    return step(scenario, copies, action, widened(params, action.shape[0]))
+    keys = step_keys(copies, copies.t)
+    return step(scenario, keys, copies, action, widened(params, action.shape[0]))
 
 
 @partial(jax.jit, static_argnums=0)

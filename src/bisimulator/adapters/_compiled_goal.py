@@ -19,13 +19,9 @@ def known_groups(group: NDArray[np.int64]) -> NDArray[np.int32]:
 
 @partial(jax.jit, static_argnums=0)
 def measure(
-    controller: Controller,
-    state: ControlState,
-    moments: Float[Array, "K B M"],
-    group: Int[Array, "B"],
-    pace: Float[Array, ""],
+    controller: Controller, state: ControlState, moments: Float[Array, "K B M"], group: Int[Array, "B"]
 ) -> ControlState:
-    return jax.vmap(controller.measure, (0, 0, None, None))(state, moments, group, pace)
+    return jax.vmap(controller.measure, (0, 0, None))(state, moments, group)
 
 
 @partial(jax.jit, static_argnums=0)

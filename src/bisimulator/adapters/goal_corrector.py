@@ -154,12 +154,8 @@ class GoalCorrector:
         if self._num_unmeasured >= self.controller.config.window:  # older ones would hardly count
             self.learn()
 
-    def learn(self, pace: float = 1.0) -> bool:
-        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded.
-
-        Args:
-            pace: the solver's learning rate as a share of the one at the start, so that multipliers slow down with it.
-        """
+    def learn(self) -> bool:
+        """Measure what was recorded since the last call, and update the multipliers; False if nothing was recorded."""
         if not self._unmeasured:
             return False
         moments, group = zip(*self._unmeasured, strict=True)
@@ -169,7 +165,6 @@ class GoalCorrector:
             self._state,
             np.concatenate(moments, 1),
             known_groups(np.concatenate(group)),
-            pace,
         )
         return True
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bisimulator import registry
 from bisimulator.core import Env
-from bisimulator.errors import JobsFailed, check_path, shown
+from bisimulator.errors import JobsFailed, check_bool, check_path, shown
 from bisimulator.jobs.executors import Event, Executor, Listener, run_locally
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
@@ -80,7 +80,7 @@ def job_folder(out: str | Path | None) -> Iterator[Path]:
 
 def console_of(progress: bool) -> Console | None:
     """A terminal or notebook to show progress on."""
-    return SafeConsole(stderr=True) if progress else None
+    return SafeConsole(stderr=True) if check_bool("progress", progress) else None
 
 
 def scenario_of(env: Env | str) -> tuple[str, dict[str, object]]:

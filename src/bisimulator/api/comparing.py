@@ -17,6 +17,7 @@ from bisimulator.api._running import scenario_of
 from bisimulator.api.training import TrainingResult, train_all
 from bisimulator.core import Env
 from bisimulator.errors import check_keywords, check_path, shown
+from bisimulator.goals import Goal
 from bisimulator.jobs.labels import labels
 from bisimulator.jobs.references import Reference, references
 from bisimulator.jobs.spec import Spec, make_spec
@@ -42,6 +43,7 @@ def compare(
     *,
     sweep: Options | None = None,
     solver_sweep: Options | None = None,
+    goals: str | Sequence[str | Goal] = (),
     seeds: int | Sequence[int] = 10,
     steps: int = 400_000,
     out: str | Path | None = None,
@@ -55,6 +57,7 @@ def compare(
         methods: methods of `bisimulator list`; all of them by default.
         sweep: options of the methods with the values to try, such as `{"kappa": [0, 0.05, 0.1]}`.
         solver_sweep: the same for options of the solvers, such as `{"learning_rate": [5e-5, 3e-4]}`.
+        goals: goals to try, each with every variant: levels of one goal, `NAME=FROM:TO:STEP`, or a list of goals.
         seeds: how many seeds, or which ones.
         steps: environment steps of training per seed.
         out: folder in which the jobs are stored; without it nothing is written.
@@ -77,8 +80,9 @@ def compare(
     specs = make_variants(
         scenario,
         names,
-        sweep or {},
-        solver_sweep or {},
+        _checked("sweep", sweep),
+        _checked("solver_sweep", solver_sweep),
+        goals,
         settings=settings,
         seeds=seeds,
         steps=steps,
@@ -89,10 +93,29 @@ def compare(
     return Comparison(scenario, dict(zip(written, results, strict=True)), failures)
 
 
+def _checked(name: str, sweep: Options | None) -> Options:
+    """The values to try of each option; none at all is fine."""
+    if sweep is None:
+        return {}
+    values = sweep.values() if isinstance(sweep, Mapping) else [None]
+    if any(isinstance(each, str) or not isinstance(each, Iterable) for each in values):
+        raise TypeError(
+            f"{name} must map options to lists of values, got {shown(sweep)}; pass {{'alpha': [1, 2]}}"
+        )
+    return sweep
+
+
 def make_variants(
-    scenario: str, methods: Sequence[str], sweep: Options, solver_sweep: Options, **fields: Any
+    scenario: str,
+    methods: Sequence[str],
+    sweep: Options,
+    solver_sweep: Options,
+    goals: str | Sequence[str | Goal] = (),
+    **fields: Any,
 ) -> list[Spec]:
     """One spec per method and combination of the values to try; a method without an option is not varied in it."""
+    if goals and fields.get("goal") is not None:
+        raise ValueError("a goal and a sweep over goals exclude each other; leave one of them out")
     entries: dict[str, LearnedMethod | Rule] = {name: registry.lookup("method", name) for name in methods}
     method_options = {name: _option_names(entry.config) for name, entry in entries.items()}
     solver_options = {
@@ -104,15 +127,12 @@ def make_variants(
     check_keywords("their solvers", solver_sweep, [o for names in solver_options.values() for o in names])
     learned = {"goal", "control", "view"}  # rules are not trained, so these say nothing about them
     of_rules = {name: value for name, value in fields.items() if name not in learned}
+    asked = Goal.sweep(goals) if isinstance(goals, str) else [Goal.parse(goal) for goal in goals]
+    to_reach = [{**fields, "goal": goal} for goal in asked] or [fields]
     return [
-        make_spec(
-            scenario,
-            method,
-            config=config or None,
-            solver=solver or None,
-            **(fields if isinstance(entries[method], LearnedMethod) else of_rules),
-        )
+        make_spec(scenario, method, config=config or None, solver=solver or None, **other)
         for method in methods
+        for other in (to_reach if isinstance(entries[method], LearnedMethod) else [of_rules])
         for config in _combinations({o: v for o, v in sweep.items() if o in method_options[method]})
         for solver in _combinations({o: v for o, v in solver_sweep.items() if o in solver_options[method]})
     ]

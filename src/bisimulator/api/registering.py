@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from bisimulator import registry
 from bisimulator.adapters import register_all
+from bisimulator.core import Metric, Scenario
+from bisimulator.errors import check_known, shown
+from bisimulator.methods.hooks import LearnedMethod
+from bisimulator.policies import Rule
 from bisimulator.registry import Kind
+
+_KINDS: dict[Kind, tuple[type, ...]] = {
+    "environment": (Scenario,),
+    "method": (Rule, LearnedMethod),
+    "metric": (Metric,),
+}
 
 
 def register(kind: Kind, name: str, entry: object) -> None:
@@ -30,6 +40,14 @@ def register(kind: Kind, name: str, entry: object) -> None:
         [project.entry-points."bisimulator.environments"]
         my-bank = "my_package.bank:MY_SCENARIO"
     """
+    check_known("kind", kind, _KINDS)
+    if not isinstance(name, str) or not name.strip():
+        raise TypeError(f"a name is a text, got {shown(name)}; pass one such as 'my-bank'")
+    if not isinstance(entry, _KINDS[kind]):
+        wanted = " or ".join(each.__name__ for each in _KINDS[kind])
+        raise TypeError(
+            f"{kind} {name!r} must be a {wanted}, got {shown(entry)}; see the guide on contributing"
+        )
     registry.register(kind, name, entry)
     if kind == "environment":
         register_all()

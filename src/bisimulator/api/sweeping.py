@@ -16,6 +16,7 @@ from bisimulator._text import aligned
 from bisimulator.api._running import scenario_of
 from bisimulator.api.training import TrainingResult, train_all
 from bisimulator.core import Env, Values
+from bisimulator.errors import shown
 from bisimulator.evaluation.goal_outcome import GoalOutcome
 from bisimulator.exact.chain import why_no_chain, with_true_scores
 from bisimulator.exact.frontier import Frontier, frontier
@@ -69,6 +70,10 @@ def learned_frontier(
 
 def goal_specs(scenario: str, method: str, goals: str | Sequence[str | Goal], **fields: Any) -> list[Spec]:
     """One job per level of a goal."""
+    if not isinstance(goals, Sequence):
+        raise TypeError(
+            f"goals must be NAME=FROM:TO:STEP or a list, got {shown(goals)}; try min-recall=0.7:1:0.05"
+        )
     asked = Goal.sweep(goals) if isinstance(goals, str) else [Goal.parse(goal) for goal in goals]
     names = {demand.name for goal in asked for demand in goal.demands}
     if len(names) != 1:

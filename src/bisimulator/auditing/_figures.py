@@ -14,6 +14,7 @@ from bisimulator.auditing.sensitivity import Sweep
 from bisimulator.auditing.trajectories import score_values
 from bisimulator.core import Env, Values
 from bisimulator.report.figures import _canvas as canvas
+from bisimulator.report.figures._labels import Labelled, label_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ _DASHES = ((), (5, 2), (1.2, 1.6), (6, 2, 1.2, 2))  # in widths of the line
 _LINE_WIDTH = 1.7
 _WIDTH, _HEIGHT = 3.3, 2.4  # inches of a panel; the page puts as many in a row as fit
 _WITHOUT_PERCENT = 103  # a little above 100%
+_SAMPLES = 60  # of a line, next to which no label is written
 # the page's own colours, which follow light and dark
 _THEME = {canvas.INK: "var(--ink)", canvas.PALE: "var(--soft)", canvas.GRID: "var(--line)", "#ffffff": "none"}
 _THEME |= {colour: f"var(--g{g})" for g, colour in enumerate(_COLOURS)}
@@ -156,6 +158,8 @@ def _draw_sweep(sweep: Sweep) -> Figure:
         axis.set_ylabel("earned")
         axis.legend()
     axis.axvline(sweep.now, color=canvas.PALE, linewidth=0.9)
+    if not (sweep.values % 1).any():
+        axis.locator_params(axis="x", integer=True)
     return figure
 
 
@@ -206,36 +210,33 @@ def draw_frontier(result: AuditResult) -> Figure:
     order = best.levels.argsort()
     level, optimum, stationary = best.levels[order], best.upper_bound[order], best.stationary_value[order]
     left = min(row.smallest_recall, level[0])
-    top, bottom = optimum.max(), min(row.earned, 0.0 if row.earned > 0 else row.earned)
+    top, bottom = optimum.max(), min(row.earned, 0.0)
     height = max(top - bottom, 1.0)
     with canvas.style():
-        figure, axes = canvas.panels(1, 1, width=4.4, height=3.3, title="")
+        figure, axes = canvas.panels(1, 1, width=4.4, height=3.9, title="")
         axis: Axes = axes[0, 0]
         label = "any policy (proven optimum)" if best.attained else "any policy (upper bound)"
-        axis.plot(
-            np.append(0.0, level),
-            np.append(optimum[0], optimum),
-            color=canvas.INK,
-            linewidth=1.8,
-            label=label,
-        )
-        axis.plot(
-            level,
-            stationary,
-            color=canvas.INK,
-            linewidth=1.2,
-            linestyle=(0, (4, 2)),
-            label="by score and group only",
-        )
+        proven = np.append(0.0, level), np.append(optimum[0], optimum)
+        axis.plot(*proven, color=canvas.INK, linewidth=1.8, label=label)
+        dashes: canvas.Keywords = {"linewidth": 1.2, "linestyle": (0, (4, 2))}
+        axis.plot(level, stationary, color=canvas.INK, label="by score and group only", **dashes)
         axis.set_ylim(bottom - 0.08 * height, top + 0.08 * height)
         axis.set_xlim(max(left - 0.08, -0.02), 1.02)
         _draw_improvements(axis, result)
-        _draw_simple_policies(axis, result)
         axis.plot(row.smallest_recall, row.earned, "D", color=_COLOURS[1], markersize=8, label="this policy")
         axis.set_xlabel("share of repayers accepted, in the worst-off group")
         axis.set_ylabel("earned")
-        axis.legend(loc="lower left" if row.smallest_recall > 0.5 * (left + 1) else "lower center")
+        axis.legend(loc="upper left", bbox_to_anchor=(0, -0.16), borderaxespad=0)
+        points = [Labelled(row.smallest_recall, row.earned), *_draw_simple_policies(axis, result)]
+        label_points(axis, points, [*_along(axis, *proven), *_along(axis, level, stationary)])
     return figure
+
+
+def _along(axis: Axes, x: Values, y: Values) -> list[Labelled]:
+    """A line as points close together, of which labels keep clear."""
+    at = np.linspace(*axis.get_xlim(), _SAMPLES)
+    values = np.interp(at, x, y, left=np.nan, right=np.nan)
+    return [Labelled(float(a), float(v)) for a, v in zip(at, values, strict=True) if np.isfinite(v)]
 
 
 def _draw_improvements(axis: Axes, result: AuditResult) -> None:
@@ -250,18 +251,16 @@ def _draw_improvements(axis: Axes, result: AuditResult) -> None:
             axis.annotate("", end, here, arrowprops=arrow)
 
 
-def _draw_simple_policies(axis: Axes, result: AuditResult) -> None:
+def _draw_simple_policies(axis: Axes, result: AuditResult) -> list[Labelled]:
+    """Other policies; those that earn less than the frame shows, at its lower edge. Returns what has to be labelled."""
+    (left, _), (bottom, top) = axis.get_xlim(), axis.get_ylim()
+    points = []
     for other in (*result.simple, *(alternative.row for alternative in result.alternatives.values())):
-        if np.isfinite(other.smallest_recall):
-            place = other.smallest_recall, other.earned
-            axis.plot(*place, "o", color=canvas.PALE, markersize=5)
-            axis.annotate(
-                other.name,
-                place,
-                (-6, -10),
-                color=canvas.PALE,
-                fontsize=8,
-                textcoords="offset points",
-                ha="right",
-                annotation_clip=True,
-            )
+        x, y = other.smallest_recall, other.earned
+        if not np.isfinite(x) or x < left:
+            continue
+        below, edge = y < bottom, bottom + 0.02 * (top - bottom)
+        axis.plot(x, edge if below else y, "v" if below else "o", color=canvas.PALE, markersize=5)
+        for text in (other.name, f"({y:,.0f})") if below else (other.name,):  # lines of one label
+            points.append(Labelled(x, edge if below else y, text=text, colour=canvas.PALE))
+    return points

@@ -22,7 +22,7 @@ from bisimulator.auditing.past_decisions import RejectedRange
 from bisimulator.auditing.summary_words import summary_statements
 from bisimulator.auditing.words import Statement
 from bisimulator.core import Env
-from bisimulator.errors import check_path
+from bisimulator.errors import check_bool, check_path
 from bisimulator.goals import Goal
 from bisimulator.people.population import Population
 
@@ -187,6 +187,8 @@ def audit(
     Example:
         >>> audit(640, "lending-us-2003", groups=2).save("audit")
     """
+    for name, flag in (("group_blind", group_blind), ("in_bins", in_bins), ("progress", progress)):
+        check_bool(name, flag)
     whose = people_of(people, settings, gamma)
     if whose.env is not None:  # before the policy is read, whose errors are about thresholds and models
         check_auditable(whose.env)

@@ -33,7 +33,7 @@ def from_function(
     text: str, function: Callable[..., ArrayLike], env: Env, *, count_people: CountPeople | None = None
 ) -> AuditedPolicy:
     """A function of `score` and `group`, or any function of observations that `evaluate` takes."""
-    if set(inspect.signature(function).parameters) != {"score", "group"}:
+    if not _takes_score_and_group(function):
         description = f"Decides by the function {text}, from the observations."
         return AuditedPolicy(text, description, env, policies.as_policy(function))
 
@@ -43,6 +43,13 @@ def from_function(
     return from_decisions(
         text, f"Decides by the function {text} of score and group", decide, env, count_people
     )
+
+
+def _takes_score_and_group(function: Callable[..., ArrayLike]) -> bool:
+    try:
+        return set(inspect.signature(function).parameters) == {"score", "group"}
+    except (ValueError, TypeError):  # a built-in function, which does not tell
+        return False
 
 
 def from_decisions(

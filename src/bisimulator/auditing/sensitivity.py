@@ -52,22 +52,21 @@ def _rate_ranges(people: Population) -> Iterator[RateRange]:
     counts = people.people
 
     def level(rates: Float[Values, "G C"]) -> float:
-        return round(100 * float((rates * counts).sum() / counts.sum()), 2)
+        return round(100 * float((rates * counts).sum() / counts.sum()), 1)
 
     def difference(rates: Float[Values, "G C"]) -> float:
         at_equal_scores = rates @ counts.sum(0) / counts.sum()
         others = np.average(at_equal_scores[1:], weights=counts[1:].sum(1))
-        return round(100 * float(others - at_equal_scores[0]), 2)
+        return round(100 * float(others - at_equal_scores[0]), 1)
 
     def swept(name: str, unit: str, measure: Callable[..., float], key: str) -> RateRange:
         moved = [people.within_intervals(**{key: place}).repayment for place in _PLACES]
         return RateRange(name, unit, measure(people.repayment), {measure(rates): rates for rates in moved})
 
-    yield swept("How often people repay", "% of them", level, "together")
+    yield swept("How often people repay", "percent", level, "together")
     if len(counts) > 1:
-        first = people.group_names[0]
-        name = f"How much more often than group {first} the other groups repay at equal scores"
-        yield swept(name, "points", difference, "apart")
+        unit = "points, from the first group"
+        yield swept("How far groups' repayment differs", unit, difference, "apart")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

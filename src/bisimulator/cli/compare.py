@@ -20,17 +20,20 @@ def make_compare(sweep: Sweep | None = None, solver_sweep: Sweep | None = None) 
         scenario: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SCENARIO")],
         methods: Annotated[str | None, tyro.conf.arg(metavar="A,B,C")] = None,
         settings: Settings = (),
+        sweep_goal: str | None = None,
         jobs: Annotated[JobOptions, tyro.conf.OmitArgPrefixes] = JobOptions(),  # noqa: B008
     ) -> None:
         """Train several methods on a scenario and print the paper's table, with our numbers and the published ones.
 
         --method.OPTION VALUE ... and --solver.OPTION VALUE ... train one variant per value, such as
         --methods ppo-bisimulator --method.gauge kappa --method.kappa 0 0.05 0.1. (PPO: about 30 s per job on 2 cores.)
+        With --sweep-goal, each of them at every level of a goal.
 
         Args:
           scenario: an environment of `bisimulator list`.
           methods: comma-separated methods; all by default.
           settings: parameters of the scenario, such as population=500.
+          sweep_goal: train every variant towards several levels of a goal, such as min-recall=0.7:1:0.05.
           jobs: how the jobs run and where they are stored; tables go to OUT/SCENARIO.
         """
         from bisimulator import registry
@@ -44,6 +47,7 @@ def make_compare(sweep: Sweep | None = None, solver_sweep: Sweep | None = None) 
             split_names(methods) or methods_for(registry.lookup("environment", scenario)),
             sweep or {},
             solver_sweep or {},
+            sweep_goal or (),
             settings=parse_settings(settings),
             **jobs.spec_fields,
         )

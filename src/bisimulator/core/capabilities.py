@@ -33,8 +33,8 @@ class ParallelEpisodes(Generic[P, S]):
 class PersonModel(Generic[P]):
     """Capability: each person is an independent finite Markov chain, so certificates and frontiers are exact.
 
-    `observations(params, k)`: what the agent sees of every (group, score, loans repaid < k, loans defaulted < k),
-    provided that observed scores are true ones, which is the case with `true_omega(params)`.
+    `observations(params, k, groups)`: what the agent sees of every (group, score, loans repaid < k, loans defaulted
+    < k) of these groups, provided that observed scores are true ones, which is the case with `true_omega(params)`.
     `has_clock(params)`: observations also have the time, so these are only those at the start of an episode.
 
     `split_scores(params, initial, edges)`: the same people on a finer scale. Every score is divided into equally many
@@ -46,7 +46,7 @@ class PersonModel(Generic[P]):
     """
 
     chain: Callable[[P], PersonChain]
-    observations: Callable[[P, int], Float[Array, "G C k k D"]]
+    observations: Callable[[P, int, Sequence[int]], Float[Array, "g C k k D"]]
     true_omega: Callable[[P], Float[Array, "G K"]]
     has_clock: Callable[[P], bool] = lambda params: False
     split_scores: Callable[[P, Float[Values, "G D"], Sequence[float]], P] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -66,15 +68,16 @@ def _normalised(probs: Float[Array, "... K"]) -> Float[Values, "... K"]:
     return normalised
 
 
-def history_observations(params: Params, size: int) -> Float[Array, "G C k k D"]:
-    """Observations at the start of every group and score with `repaid` and `defaulted` loans, each below `size`."""
-    shape = (params.num_groups, params.num_scores, size, size)
+def history_observations(params: Params, size: int, groups: Sequence[int]) -> Float[Array, "g C k k D"]:
+    """Observations at the start of some groups and every score, with `repaid` and `defaulted` loans below `size`."""
+    shape = (len(groups), params.num_scores, size, size)
     group, score, repaid, defaulted = np.indices(shape, dtype=np.float32)
+    group = np.asarray(groups, np.float32)[group.astype(np.int64)]
     columns = {TRUE: score, OBSERVED: score, REPAID: repaid, DEFAULTED: defaulted, GROUP: group}
     person = np.zeros((*shape, 6), np.float32)
     for column, values in columns.items():
         person[..., column] = values
-    observations: Float[Array, "G C k k D"] = _describe(
+    observations: Float[Array, "g C k k D"] = _describe(
         jnp.asarray(person), params, jnp.zeros(shape, jnp.int32)
     )
     return observations

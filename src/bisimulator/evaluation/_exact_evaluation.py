@@ -15,6 +15,9 @@ from bisimulator.exact.visits import max_visits
 from bisimulator.policies import DependsOn, Policy, as_policy
 
 _MAX_HISTORY = 200  # visits; beyond, the table of past loans does not fit into memory
+_NUMBERS_AT_ONCE = (
+    2**26
+)  # of observations, 256 MB; each has one number per group, so all would be the groups squared
 
 
 def exact_evaluation(env: Env, policy: Policy | Callable[..., ArrayLike] | ArrayLike) -> Expectation | None:
@@ -89,14 +92,18 @@ def acceptance(env: Env, policy: Policy, size: int) -> Float[Values, "G C k k"] 
     if model is None or _sees_clock(env, policy):
         return None
     policy.bind(env)  # refuses a policy of another environment
-    obs = np.asarray(model.observations(env.params, size))
     repaid, defaulted = np.indices((size, size))
     possible = repaid + defaulted < size
-    seen = obs[:, :, possible]
-    probability = policy.accept_probability(env, jnp.asarray(seen.reshape(-1, obs.shape[-1])))
-    if probability is None:
-        return None
-    known = np.asarray(probability, np.float64).reshape(seen.shape[:-1])
-    accept = np.tile(known[:, :, :1, None], (1, 1, size, size))
-    accept[:, :, possible] = known
+    at_once = max(1, _NUMBERS_AT_ONCE // (size**2 * env.params.num_scores * env.observation_size))
+    known = []
+    for first in range(0, env.num_groups, at_once):
+        groups = range(first, min(first + at_once, env.num_groups))
+        seen = np.asarray(model.observations(env.params, size, groups))[:, :, possible]
+        probability = policy.accept_probability(env, jnp.asarray(seen.reshape(-1, seen.shape[-1])))
+        if probability is None:
+            return None
+        known.append(np.asarray(probability, np.float64).reshape(seen.shape[:-1]))
+    by_history = np.concatenate(known)
+    accept = np.tile(by_history[:, :, :1, None], (1, 1, size, size))
+    accept[:, :, possible] = by_history
     return accept

@@ -31,7 +31,7 @@ from bisimulator.exact.visits import max_visits, visit_distribution
 # What takes about 20 s and 1 GB: cells of all transport problems, and pairs of classes of one visit.
 MAX_CELLS, MAX_PAIRS = 200_000_000, 20_000_000
 # Beyond that, histories that are met less often than this are merged into similar ones, the less the better.
-_RARE = (0.0, *np.geomspace(1e-10, 1.0, 31))
+_RARE = np.geomspace(1e-10, 1.0, 31)
 
 
 def certify_history(env: Env, accept: ArrayLike) -> Certificate:
@@ -123,10 +123,16 @@ def _fitting_layers(
     histories: dict[int, Histories], pairs: Sequence[tuple[int, int]]
 ) -> dict[int, list[Layer]]:
     """Every group's layers, the last visit first, with as little merged as the limits allow."""
-    within = [(g, g) for g in histories]
-    for rare in (*_RARE, np.inf):  # with infinity there is one class per visit, and nothing is too much
+    with_merged = [*pairs, *((g, g) for g in histories)]  # merged classes are compared within their group
+
+    def promises(rare: float) -> bool:
+        cells = {g: group.num_cells(rare) for g, group in histories.items()}
+        return sum(float(cells[g] @ cells[h]) for g, h in with_merged) <= MAX_CELLS
+
+    # with infinity there is one class per visit, and nothing is too much
+    for rare in (0.0, *filter(promises, _RARE), np.inf):
         layers, cells = [], 0
-        compared = [*pairs, *within] if rare else pairs  # merged classes are compared within their group
+        compared = with_merged if rare else pairs
         for layer in zip(*(group.layers(rare) for group in histories.values()), strict=True):
             of = dict(zip(histories, layer, strict=True))
             cells += sum(of[g].cells * of[h].cells for g, h in compared)

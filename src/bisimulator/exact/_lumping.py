@@ -125,6 +125,13 @@ class Histories:
         targets, probs = zip(down, away, stay, up, strict=True)
         return np.concatenate(targets, 1), np.concatenate(probs, 1)
 
+    def num_cells(self, rare: float) -> Float[Values, "V"]:
+        """How many places the states lead to that would be kept, visit by visit, if no two of them were alike."""
+        later = self._visit_tail[::-1].cumsum()[::-1]
+        moves = self._after(self._reachable[0])[1].shape[1]
+        visits = zip(later, self._shares, strict=True)
+        return np.array([moves * max((left * share >= rare).sum(), 1) for left, share in visits])
+
     def layers(self, rare: float = 0.0) -> Iterator[Layer]:
         """The layers from the last visit to the first.
 

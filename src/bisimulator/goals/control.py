@@ -50,7 +50,6 @@ _DECISIONS = 512  # decisions to which `eta` refers: PPO's batch
 class ControlState(eqx.Module):
     # the levels of the goal; part of the state, so that all levels share one compiled program
     levels: tuple[Float[Array, ""], ...]
-    seen: Float[Array, ""]  # decisions so far
     squares: Float[Array, ""]  # sum of the squared rewards in the window
     sums: Float[Array, "G M"]  # moments of the decisions in the window
     recent: Float[Array, "G M"]  # moments of the newest decisions, which violations are measured on
@@ -72,35 +71,25 @@ class Controller:
         levels = tuple(jnp.float32(demand.level) for demand in self.goal.demands)
         zeros = tuple(jnp.zeros(demand.num_demands(self.num_groups)) for demand in self.goal.demands)
         sums = jnp.zeros((self.num_groups, M.FINAL + self.num_scores))
-        return ControlState(levels, jnp.zeros(()), jnp.zeros(()), sums, sums, zeros, zeros)
+        return ControlState(levels, jnp.zeros(()), sums, sums, zeros, zeros)
 
     def measure(
-        self,
-        state: ControlState,
-        moments: Float[Array, "*B M"],
-        group: Int[Array, "*B"],
-        pace: Float[Array, ""] | float = 1.0,
+        self, state: ControlState, moments: Float[Array, "*B M"], group: Int[Array, "*B"]
     ) -> ControlState:
-        """Update the rates and the multipliers with decisions of the current policy.
-
-        `pace` is the learning rate as a share of the one at the start. A policy that moves more slowly can be measured
-        over more decisions, and its multipliers must follow more slowly, or they swing.
-        """
+        """Update the rates and the multipliers with decisions of the current policy."""
         c, number = self.config, group.size
         new = jnp.zeros_like(state.sums).at[group.reshape(-1)].add(moments.reshape(number, -1))
         memory = math.exp(-number / c.window)
         squares = memory * state.squares + (moments[..., M.REWARD] ** 2).sum()
-        recent = jnp.exp(-pace * number / c.recent) * state.recent + new
-        sums, seen = memory * state.sums + new, state.seen + number
-        measured = dataclasses.replace(state, seen=seen, squares=squares, sums=sums, recent=recent)
-        gain = pace * c.eta * number / _DECISIONS
+        recent = math.exp(-number / c.recent) * state.recent + new
+        measured = dataclasses.replace(state, squares=squares, sums=memory * state.sums + new, recent=recent)
         integral, multipliers = [], []
         for demand, slack, before in zip(
             self.goal.demands, self._slacks(state.levels, recent), state.integral, strict=True
         ):
             violation = -slack / self._magnitude(demand, measured)
             violation = jnp.clip(violation, -c.largest_violation, c.largest_violation)
-            after = before + gain * violation
+            after = before + c.eta * number / _DECISIONS * violation
             integral.append(jnp.clip(after, 0.0, math.log1p(c.max_multiplier)))
             multiplier = jnp.expm1(integral[-1] + c.proportional * violation)
             multipliers.append(jnp.clip(multiplier, 0.0, c.max_multiplier))

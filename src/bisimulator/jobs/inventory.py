@@ -14,7 +14,7 @@ from bisimulator import files
 from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs import _lock as locking
 from bisimulator.jobs._lock import Busy, only_one
-from bisimulator.jobs.seal import CONFIG, DONE, RESULTS, broken, is_own, read_config
+from bisimulator.jobs.seal import CONFIG, DONE, PARTS, RESULTS, below, broken, is_own, read_config
 
 State = Literal["done", "running", "stopped", "damaged", "unreadable"]
 # all that a job may write; nothing else is ever removed
@@ -41,7 +41,7 @@ class Job:
 
 def inventory(out: Path) -> list[Job]:
     """All jobs below a folder, by name; folders of other programs are not among them."""
-    found = {path.parent for name in (CONFIG, DONE, checkpoint.NAME) for path in out.rglob(name)}
+    found = {path.parent for name in (CONFIG, DONE, checkpoint.NAME) for path in below(out, name)}
     return [look(folder) for folder in sorted(found) if _is_job(folder)]
 
 
@@ -161,8 +161,12 @@ def clean(job: Job, out: Path, finished_too: bool = False) -> tuple[int, int]:
                 path.unlink()
     except Busy:
         return 0, 0
-    for folder in (job.folder, job.folder.parent):
+    count, parts = len(paths), job.folder / PARTS
+    for part in inventory(parts) if paths else []:
+        removed, freed = clean(part, parts, finished_too=True)
+        count, size = count + removed, size + freed
+    for folder in (parts, job.folder, job.folder.parent):
         inside = out.resolve() in folder.resolve().parents
-        if inside and not any(folder.iterdir()):
+        if inside and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
-    return len(paths), size
+    return count, size

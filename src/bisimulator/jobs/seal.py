@@ -13,6 +13,7 @@ from bisimulator import files
 from bisimulator.jobs.spec import VERSION, stored_name
 
 CONFIG, DONE = "config.json", "done"
+PARTS = "parts"  # the folder, in a job's, of what other machines have done of it
 RESULTS = ("weights.npz", "learned.npz", "outcome.npz", "episodes.csv", "curves.npz", "timing.json")
 _JOB_FOLDER = re.compile(
     r".+-[0-9a-f]{10}"
@@ -25,6 +26,11 @@ def seal(folder: Path) -> None:
     files.write_json(
         folder / DONE, {"version": VERSION, "sha256": {name: _digest(folder / name) for name in present}}
     )
+
+
+def below(out: Path, name: str) -> list[Path]:
+    """All files of this name in folders of jobs, without those of parts of a job."""
+    return sorted(path for path in out.rglob(name) if PARTS not in path.relative_to(out).parts)
 
 
 def sealed_version(folder: Path) -> int:

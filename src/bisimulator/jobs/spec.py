@@ -79,7 +79,6 @@ class Spec:
             lives=self.view == "life",
             streams="streams" in hooks,
             group_blind=self.solver.group_blind,
-            decisions=self.steps if self.solver.anneal else None,
         )
 
 
@@ -169,7 +168,7 @@ _IN_LIVES: dict[str, dict[str, object]] = {
 # them, and it stays stochastic: DQN samples too, because a greedy policy jumps between thresholds. What DQN explores
 # counts towards the goal, so it stops early.
 _WITH_GOAL: dict[str, dict[str, object]] = {
-    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2, "entropy": 0.02},
+    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2},
     "dqn": {
         "learning_rate": 5e-5,
         "average": 0.2,

@@ -26,8 +26,9 @@ from bisimulator._html import code_html
 from bisimulator.core import Env, Outcome, Values
 from bisimulator.evaluation import mean_and_interval, metric_columns
 from bisimulator.jobs import _checkpoint as checkpoint
+from bisimulator.jobs._platform import platform_in_words
 from bisimulator.jobs.learning_curves import Curves, curves_from_arrays
-from bisimulator.jobs.seal import CONFIG, DONE, broken, read_config, seal, sealed_version
+from bisimulator.jobs.seal import CONFIG, DONE, below, broken, read_config, seal, sealed_version
 from bisimulator.jobs.spec import VERSION, Spec, spec_from_dict
 from bisimulator.policies import Network, Policy, Rule
 from bisimulator.solvers import trainer
@@ -50,6 +51,7 @@ class Result:
     seconds: float = math.nan  # spent on it, over all starts
     weights: Weights | None = None  # theta and the method's state of each shard of seeds
     folder: Path | None = None  # where it was loaded from
+    platform: str = dataclasses.field(default_factory=platform_in_words)  # that computed it
 
     @cached_property
     def columns(self) -> dict[str, Values]:
@@ -76,7 +78,7 @@ def save(result: Result, folder: Path) -> None:
     if result.curves is not None:
         files.write_arrays(folder / "curves.npz", result.curves.arrays())
     files.write_csv(folder / "episodes.csv", EPISODE_COLUMNS, episode_rows(result))
-    files.write_json(folder / "timing.json", {"seconds": result.seconds})
+    files.write_json(folder / "timing.json", {"seconds": result.seconds, "platform": result.platform})
     seal(folder)
     (folder / checkpoint.NAME).unlink(missing_ok=True)  # until now a kill may need it
 
@@ -107,7 +109,8 @@ def load(folder: Path, spec: Spec | None = None) -> Result | None:
     outcome, learned = read_outcome(folder / "outcome.npz"), files.read_arrays(folder / "learned.npz")
     curves = folder / "curves.npz"
     read = curves_from_arrays(files.read_arrays(curves)) if curves.exists() else None
-    return Result(of, outcome, learned, read, _read_seconds(folder / "timing.json"), folder=folder)
+    seconds, platform = _read_timing(folder / "timing.json")
+    return Result(of, outcome, learned, read, seconds, folder=folder, platform=platform)
 
 
 def _leave_out(folder: Path, reason: str) -> None:
@@ -200,7 +203,7 @@ def _trained_policy(result: Result, seed: int) -> tuple[Env, Network]:
 
 def find_runs(out: Path) -> list[Result]:
     """All finished jobs below a folder."""
-    found = [load(done.parent) for done in sorted(out.rglob(DONE))]
+    found = [load(done.parent) for done in below(out, DONE)]
     return [result for result in found if result is not None]
 
 
@@ -208,11 +211,13 @@ def read_outcome(path: Path) -> Outcome:
     return Outcome.from_arrays(files.read_arrays(path))
 
 
-def _read_seconds(path: Path) -> float:
+def _read_timing(path: Path) -> tuple[float, str]:
+    """Seconds, and the platform; those that are not known are NaN and empty."""
     try:
-        return float(json.loads(path.read_bytes())["seconds"])
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return math.nan
+        timing = json.loads(path.read_bytes())
+        return float(timing["seconds"]), str(timing.get("platform", ""))
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return math.nan, ""
 
 
 def episode_rows(result: Result) -> list[tuple[Any, ...]]:

@@ -32,13 +32,12 @@ class GoalHooks(Method):
     visits: float  # how often a person applies on average
     horizon: int  # decisions of an episode
     balanced: bool = False  # train on equally many lives of every group
-    decisions: int | None = None  # over which the learning rate falls to 0; None: it stays
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> GoalState:
         return GoalState(self.inner.init(key, env, num_envs), self.controller.init())
 
     def measure(self, state: GoalState, batch: Transitions) -> GoalState:
-        control = self.controller.measure(state.control, *self._moments(batch), self._pace(state.control))
+        control = self.controller.measure(state.control, *self._moments(batch))
         return GoalState(self.inner.measure(state.inner, batch), control)
 
     def learn(self, key: Key[Array, ""], state: GoalState, batch: Transitions) -> tuple[GoalState, PyTree]:
@@ -108,10 +107,6 @@ class GoalHooks(Method):
     def used_hooks(self) -> frozenset[Hook]:
         own: frozenset[Hook] = frozenset({"measure", "reward"})
         return self.inner.used_hooks() | own | ({"training_params"} if self.balanced else frozenset())
-
-    def _pace(self, control: ControlState) -> Float[Array, ""]:
-        """The share of the learning rate that is left."""
-        return jnp.ones(()) if self.decisions is None else jnp.maximum(1 - control.seen / self.decisions, 0.0)
 
     def _moments(self, batch: Transitions) -> tuple[Float[Array, "*B M"], Int[Array, "*B"]]:
         """Moments and groups; a decision about all groups counts as one on each of them, (*B G M)."""
@@ -204,7 +199,6 @@ def with_goal(
     lives: bool = False,
     streams: bool = False,
     group_blind: bool = False,
-    decisions: int | None = None,
 ) -> Callable[[Method], GoalHooks]:
     """What makes of any method one that also pursues a goal in an environment.
 
@@ -215,7 +209,6 @@ def with_goal(
         lives: whether the training is on single lives.
         streams: on lives, by reward streams (`GoalStreams`), for a solver that has them.
         group_blind: whether the policy does not see the group.
-        decisions: over which the solver's learning rate falls to 0; None: it stays.
     """
     visits = env.horizon / env.params.population
     config = config or GoalConfig()
@@ -224,7 +217,5 @@ def with_goal(
     shares = tuple(np.asarray(env.params.group_probs, np.float64).tolist()) if balanced else None
     controller = Controller(goal, config, env.num_groups, env.params.num_scores, shares)
     if lives and streams:
-        return lambda method: GoalStreams(
-            controller, method, visits, env.horizon, balanced, decisions, group_blind
-        )
-    return lambda method: GoalHooks(controller, method, visits, env.horizon, balanced, decisions)
+        return lambda method: GoalStreams(controller, method, visits, env.horizon, balanced, group_blind)
+    return lambda method: GoalHooks(controller, method, visits, env.horizon, balanced)

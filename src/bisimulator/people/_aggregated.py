@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 from bisimulator.people._csv import Table
 from bisimulator.people._estimation_options import OptionKeywords
 from bisimulator.people._estimator import Estimates, PopulationEstimator
-from bisimulator.people._records import group_columns
+from bisimulator.people._records import check_columns, group_columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +26,9 @@ class AggregatedColumns:
     people: str | None = None
 
     def __post_init__(self) -> None:
+        check_columns(score=self.score, people=self.people, share=self.share)
+        check_columns(cumulative_share=self.cumulative_share)
+        check_columns(repayment_rate=self.repayment_rate, default_rate=self.default_rate)
         if (self.repayment_rate is None) == (self.default_rate is None):
             raise ValueError("name one of repayment_rate and default_rate, the column of rates")
         if self.share is not None and self.cumulative_share is not None:

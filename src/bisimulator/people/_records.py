@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -28,13 +28,16 @@ class RecordColumns:
     features: Sequence[str] = ()  # further columns that a model looks at
 
     def __post_init__(self) -> None:
+        check_columns(score=self.score, repaid=self.repaid, defaulted=self.defaulted, accepted=self.accepted)
         if self.repaid is not None and self.defaulted is not None:
             raise ValueError(
                 f"name repaid or defaulted, not both, got {self.repaid!r} and {self.defaulted!r}"
             )
-        if isinstance(self.features, str):
+        given = self.features
+        listed = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+        if not listed or not all(isinstance(name, str) for name in given):
             raise TypeError(
-                f"features must be a list of columns, got {self.features!r}; such as ['age', 'income']"
+                f"features must be a list of columns, got {shown(given)}; such as ['age', 'income']"
             )
         for name in self.features:
             if name in (self.score, self.outcome, self.accepted) or list(self.features).count(name) > 1:
@@ -97,6 +100,13 @@ class RecordColumns:
                 f"{unused:,} rejected people have an entry in column {self.outcome!r}; it is not used."
             )
         return accepted
+
+
+def check_columns(**names: str | None) -> None:
+    """Raise a TypeError unless every column is named by a text, or not at all; the score always is."""
+    for what, name in names.items():
+        if not isinstance(name, str) and (name is not None or what == "score"):
+            raise TypeError(f"{what} must name a column, got {shown(name)}; such as {what}='{what}'")
 
 
 def group_columns(group: str | Sequence[str]) -> tuple[str, ...]:

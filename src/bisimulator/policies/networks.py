@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 
 import equinox as eqx
@@ -23,7 +23,7 @@ from bisimulator.policies.policy import Policy
 _MOST_WEIGHED = 32
 
 _MAX_ROWS = 4096  # observations that are evaluated at once
-_ON_ONE_CORE = 512  # observations in a product that is not split over the cores
+_VECTOR = 8  # numbers in a vector of most processors
 
 
 class MLP(eqx.Module):
@@ -43,7 +43,7 @@ class MLP(eqx.Module):
         # the batch is the last axis inside: training with it is twice as fast as with the batch in front
         out = self._first(x.reshape(-1, x.shape[-1]))
         for w, b in zip(self.weights[1:], self.biases[1:], strict=True):
-            out = _transposed(w, out.shape[1]) @ jnp.tanh(out) + b[:, None]
+            out = _after_tanh(out, w, b)
         return out.T.reshape(*x.shape[:-1], -1)
 
     def _first(self, x: Float[Array, "B I"]) -> Float[Array, "O B"]:
@@ -58,17 +58,18 @@ class MLP(eqx.Module):
         return _affine(jnp.concatenate([score, other], -1) * scale, w, b) + code.T * scale
 
 
-def _transposed(w: Float[Array, "I O"], batch: int) -> Float[Array, "O I"]:
-    """The transposed weights; for a large batch as an array of their own.
+def _product(a: Float[Array, "M K"], b: Float[Array, "K N"]) -> Float[Array, "M N"]:
+    """a @ b, rows of one array times columns of another.
 
-    Otherwise XLA splits the sums of a large product over the cores, and its last bits depend on how many there are.
+    The barriers make XLA lay both out so. A product of transposed arrays takes it several times as long, and it may
+    split the sums over the cores, so that the last bits depend on how many there are.
     """
-    return w.T if batch <= _ON_ONE_CORE else jax.lax.optimization_barrier(w.T)
+    return jnp.matmul(*jax.lax.optimization_barrier((a, b)))
 
 
 @jax.custom_vjp
 def _affine(x: Float[Array, "B I"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "O B"]:
-    return _transposed(w, x.shape[0]) @ x.T + b[:, None]
+    return _product(w.T, x.T) + b[:, None]
 
 
 def _affine_forward(x: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
@@ -76,13 +77,49 @@ def _affine_forward(x: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, A
 
 
 def _affine_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) -> tuple[Array, Array, Array]:
-    """The gradients of weights and biases in one product, and in the order in which it is fastest."""
+    """The gradients of weights and biases in one product, whose width is a whole number of vectors."""
     x, w = inputs
-    both = slope @ jnp.concatenate([x, jnp.ones((x.shape[0], 1))], -1)
-    return (w @ slope).T, both[:, :-1].T, both[:, -1]
+    count, size = x.shape
+    unused = jnp.zeros((count, -(size + 1) % _VECTOR))
+    both = _product(slope, jnp.concatenate([x, jnp.ones((count, 1)), unused], -1))
+    return _product(w, slope).T, both[:, :size].T, both[:, size]
 
 
 _affine.defvjp(_affine_forward, _affine_backward)
+
+
+# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 7, from the power 0 on: fitted so that the largest error is smallest
+_TANH_RANGE = 7.0
+_TANH_ABOVE = (0.999995692, 0.123021829, 0.0022769865, 3.92998683e-06)
+_TANH_BELOW = (1.0, 0.456340324, 0.0210721745, 0.000142350421)
+
+
+def _tanh(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """tanh, with an error of at most 2e-6, in less than half of the time that XLA's own takes."""
+    x = jnp.clip(x, -_TANH_RANGE, _TANH_RANGE)
+    square = x * x
+    above, below = (reduce(lambda y, c: y * square + c, reversed(p)) for p in (_TANH_ABOVE, _TANH_BELOW))
+    return x * above / below
+
+
+@jax.custom_vjp
+def _after_tanh(z: Float[Array, "I B"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "O B"]:
+    return _after_tanh_forward(z, w, b)[0]
+
+
+def _after_tanh_forward(z: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
+    h = _tanh(z)
+    return _product(w.T, h) + b[:, None], (h, w)
+
+
+def _after_tanh_backward(
+    inputs: tuple[Array, Array], slope: Float[Array, "O B"]
+) -> tuple[Array, Array, Array]:
+    h, w = inputs
+    return _product(w, slope) * (1 - h**2), _product(h, slope.T), slope.sum(1)
+
+
+_after_tanh.defvjp(_after_tanh_forward, _after_tanh_backward)
 
 
 @cache  # a network is traced, or called, more than once

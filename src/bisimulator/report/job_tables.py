@@ -126,6 +126,8 @@ def _show_result(job: Job, console: Console) -> None:
     result = load(job.folder)
     if result is None:
         return
+    if result.platform:
+        console.print(f"Computed on {result.platform}.", soft_wrap=True, highlight=False, markup=False)
     theirs = paper_row(result.spec)
     table = plain_table("Mean, ± half width of the 95% interval over seeds", ["metric"], ["here", "paper"])
     for metric, value in result.summary.items():

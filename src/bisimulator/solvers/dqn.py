@@ -14,6 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from bisimulator.core import ANOTHER_BRANCH, Act, Env, Params, Scenario
@@ -110,7 +111,7 @@ class DQN:
             groups = env.group_entries if c.group_blind else 0
             net = partial(make_mlp, groups=groups, group_blind=c.group_blind)
             q = net(k_q, size, c.hidden, env.num_actions, 1.0, c.input_scale)
-            opt_state = self.optimizer().init(q)
+            opt_state = self.optimizer().init(ravel_pytree(q)[0])
             theta = Theta(q, q, q if c.average else None)
             return k_run, theta, opt_state, self.method.init(k_method, env, c.num_envs), k_envs
 
@@ -213,30 +214,37 @@ class DQN:
         method, _ = self.method.learn(k_learn, method, jax.tree.map(lambda x: x[:, None], seen))
         # neither the target network nor the method changes during an update
         next_obs, gamma = successors(self.config, drawn)
-        best_next = theta.target(next_obs).max(-1)
+        best_next = jax.lax.map(
+            lambda obs: theta.target(obs).max(-1), next_obs
+        )  # as large as a gradient step
         goal = self.method.reward(method, drawn, ()) + gamma * best_next * (1 - drawn.terminated)
 
+        # all weights as one vector: an optimizer's step is then one loop instead of dozens of small ones
+        weights, unravel = ravel_pytree(theta.q)
+
         def improve(
-            carry: tuple[MLP, optax.OptState], minibatch: tuple[Array, Array, Array]
-        ) -> tuple[tuple[MLP, optax.OptState], dict[str, Array]]:
-            q, opt_state = carry
-            (_, logs), gradient = jax.value_and_grad(_loss, has_aux=True)(q, *minibatch)
-            change, opt_state = optimizer.update(gradient, opt_state, q)
-            return (optax.apply_updates(q, change), opt_state), logs
+            carry: tuple[Float[Array, "W"], optax.OptState], minibatch: tuple[Array, Array, Array]
+        ) -> tuple[tuple[Float[Array, "W"], optax.OptState], dict[str, Array]]:
+            weights, opt_state = carry
+            (_, logs), gradient = jax.value_and_grad(
+                lambda weights: _loss(unravel(weights), *minibatch), has_aux=True
+            )(weights)
+            change, opt_state = optimizer.update(gradient, opt_state, weights)
+            return (weights + change, opt_state), logs
 
         minibatches = (drawn.obs, drawn.action, goal)
-        (q, opt_state), logs = jax.lax.scan(improve, (theta.q, opt_state), minibatches)
+        (weights, opt_state), logs = jax.lax.scan(improve, (weights, opt_state), minibatches)
         diagnostics = {name: values.mean() for name, values in logs.items()} | self.method.diagnostics(method)
-        return Theta(q, theta.target), opt_state, method, diagnostics
+        return Theta(unravel(weights), theta.target), opt_state, method, diagnostics
 
 
 def _loss(
     q: MLP, obs: Float[Array, "B D"], action: Int[Array, "B"], goal: Float[Array, "B"]
 ) -> tuple[Float[Array, ""], dict[str, Array]]:
     """The mean squared TD error, and what CleanRL logs of it."""
-    values = q(obs)
+    values = q(obs).T  # the network's own order, in which no gradient is transposed
     # a sum over actions, because the gradient of a lookup is a slow scatter
-    value = (values * jax.nn.one_hot(action, values.shape[-1])).sum(-1)
+    value = (values * jax.nn.one_hot(action, values.shape[0], axis=0)).sum(0)
     td_error = goal - value
     loss = (td_error**2).mean()
     return loss, {"loss": loss, "td_error": jnp.abs(td_error).mean(), "q_value": value.mean()}

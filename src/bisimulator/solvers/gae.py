@@ -26,4 +26,4 @@ def gae(
         advantage = delta_t + gamma * lam * same_t * carry
         return advantage, advantage
 
-    return jax.lax.scan(back, jnp.zeros_like(delta[0]), (delta, same_episode), reverse=True)[1]
+    return jax.lax.scan(back, jnp.zeros_like(delta[0]), (delta, same_episode), reverse=True, unroll=8)[1]

@@ -15,6 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from bisimulator.core import Act, Discrete, Env, MultiDiscrete, Params, Scenario
@@ -139,7 +140,7 @@ class PPO:
                     actor if c.average else None,
                     ValueScale.start(outputs) if c.normalize_values else None,
                 ),
-                self.optimizer().init(Theta(actor, critic)),
+                self.optimizer().init(ravel_pytree(Theta(actor, critic))[0]),
                 self.method.init(k_method, env, c.num_envs),
                 k_envs,
             )
@@ -165,8 +166,9 @@ class PPO:
         num_groups = params.num_groups
         params = observed_params(self.method, training.method, params, keys.shape[0])
         envs, batch = rollout(scenario, training.envs, act, training.theta, keys[:, 0], params, c.rollout)
-        theta, opt_state, method, diagnostics = jax.vmap(self._improve)(
-            keys[:, 1], keys[:, 2], training.theta, training.opt_state, training.method, batch
+        theta, opt_state, method, diagnostics = jax.lax.map(
+            lambda of_seed: self._improve(*of_seed),
+            (keys[:, 1], keys[:, 2], training.theta, training.opt_state, training.method, batch),
         )
         if training.theta.average is not None:
             average = move_average(training.theta.average, theta.actor, training.update, c.average)
@@ -202,25 +204,28 @@ class PPO:
         log_prob, _ = _log_prob(theta.actor, batch.obs, batch.action)
         data = (batch.obs, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
-        order = jax.vmap(lambda k: jax.random.permutation(k, c.batch))(jax.random.split(k_shuffle, c.epochs))
+        order = shuffles(k_shuffle, c.epochs, c.batch)
         drawn = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
         # the method does not change during the epochs, so all minibatches at once
         advantage = jax.vmap(partial(self.method.advantage, method))(*drawn[-2:])
         obs, action, before, values, streams, _ = drawn
         minibatches = Minibatch(obs, action, before, values, streams, advantage)
+        # all weights as one vector: an optimizer's step is then one loop instead of dozens of small ones
+        weights, unravel = ravel_pytree(theta)
         optimizer = self.optimizer()
 
         def improve(
-            carry: tuple[Theta, optax.OptState], minibatch: Minibatch
-        ) -> tuple[tuple[Theta, optax.OptState], dict[str, Array]]:
-            theta, opt_state = carry
-            (_, logs), gradient = jax.value_and_grad(self._loss, has_aux=True)(
-                theta, method, minibatch, scale
-            )
-            change, opt_state = optimizer.update(gradient, opt_state, theta)
-            return (optax.apply_updates(theta, change), opt_state), logs
+            carry: tuple[Float[Array, "W"], optax.OptState], minibatch: Minibatch
+        ) -> tuple[tuple[Float[Array, "W"], optax.OptState], dict[str, Array]]:
+            weights, opt_state = carry
+            (_, logs), gradient = jax.value_and_grad(
+                lambda weights: self._loss(unravel(weights), method, minibatch, scale), has_aux=True
+            )(weights)
+            change, opt_state = optimizer.update(gradient, opt_state, weights)
+            return (weights + change, opt_state), logs
 
-        (theta, opt_state), logs = jax.lax.scan(improve, (theta, opt_state), minibatches)
+        (weights, opt_state), logs = jax.lax.scan(improve, (weights, opt_state), minibatches)
+        theta = unravel(weights)
         diagnostics = {name: values.mean() for name, values in logs.items()} | self.method.diagnostics(method)
         diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
         return Theta(theta.actor, theta.critic, None, scale), opt_state, method, diagnostics
@@ -254,6 +259,16 @@ class PPO:
 def act(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:
     """Sampled actions of every seed's policy."""
     return jax.vmap(lambda theta, key, obs: _sample(theta.actor, key, obs))(theta, keys, obs)
+
+
+def shuffles(key: Key[Array, ""], count: int, size: int) -> Int[Array, "count size"]:
+    """Random permutations: random numbers sorted, whose last bits are the positions.
+
+    `jax.random.permutation` sorts pairs of a number and a position, which takes XLA several times as long.
+    """
+    bits = jax.random.bits(key, (count, size))
+    last = (1 << (size - 1).bit_length()) - 1
+    return (jnp.sort(bits & ~last | jnp.arange(size, dtype=bits.dtype)[None]) & last).astype(jnp.int32)
 
 
 def explained_variance(value: Float[Array, "*B"], advantage: Float[Array, "*B"]) -> Float[Array, ""]:

@@ -53,11 +53,19 @@ def start(scenario: Scenario, keys: Key[Array, "S"], params: Params, num_envs: i
     return EnvBatch(key=pairs[..., 1], state=state, obs=obs, t=jnp.int32(0))
 
 
+def step_keys(envs: EnvBatch, t: Int[Array, ""]) -> Key[Array, "S E"]:
+    """The keys of every environment's step at time t."""
+    return jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, t)))(envs.key)
+
+
 def step(
-    scenario: Scenario, envs: EnvBatch, action: Int[Array, "S E"], params: Params
+    scenario: Scenario,
+    keys: Key[Array, "S E"],
+    envs: EnvBatch,
+    action: Int[Array, "S E"],
+    params: Params,
 ) -> tuple[EnvBatch, Step]:
     """One step of every environment. `Step.obs` is before any reset, `EnvBatch.obs` after it."""
-    keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, envs.t)))(envs.key)
     state, out = over_batch(scenario.step)(keys, envs.state, action, params)
     cut = is_cut(envs.t + 1, params.horizon, action.shape[1]) & ~out.terminated
     out = eqx.tree_at(lambda out: out.truncated, out, out.truncated | cut)
@@ -91,12 +99,19 @@ def rollout(
 ) -> tuple[EnvBatch, Transitions]:
     """`length` steps of every environment; transitions have leading axes (S, T, E)."""
 
-    def body(envs: EnvBatch, t: Int[Array, ""]) -> tuple[EnvBatch, Transitions]:
-        action = act(theta, jax.vmap(lambda k: jax.random.fold_in(k, t))(keys), envs.obs)
-        after, out = step(scenario, envs, action, params)
+    def body(
+        envs: EnvBatch, drawn: tuple[Key[Array, "S"], Key[Array, "S E"]]
+    ) -> tuple[EnvBatch, Transitions]:
+        k_act, k_step = drawn
+        action = act(theta, k_act, envs.obs)
+        after, out = step(scenario, k_step, envs, action, params)
         return after, as_transitions(scenario, envs.obs, action, out)
 
-    envs, batch = jax.lax.scan(body, envs, jnp.arange(length))
+    # the keys of all steps at once: in the loop, one after the other, they would take longer than the steps
+    times = jnp.arange(length)
+    k_act = jax.vmap(lambda t: jax.vmap(lambda k: jax.random.fold_in(k, t))(keys))(times)
+    k_step = jax.vmap(lambda t: step_keys(envs, envs.t + t))(times)
+    envs, batch = jax.lax.scan(body, envs, (k_act, k_step))
     return envs, jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), batch)
 
 

@@ -209,10 +209,10 @@ class BisimulatorCallback(BaseCallback):
             for _ in range(due):
                 corrector.learn()
         if isinstance(self.model, OnPolicyAlgorithm):
-            self._corrections.goal.learn(self._pace())
+            self._corrections.goal.learn()
             self._correct_rollout(self.model, self._corrections)
         elif due:
-            self._corrections.goal.learn(self._pace())
+            self._corrections.goal.learn()
         if corrector is not None and self._improve_at and self.num_timesteps >= self._improve_at[0]:
             self._improve_at.pop(0)
             improve_omega(corrector, self.model, self.dynamics_env)
@@ -220,11 +220,6 @@ class BisimulatorCallback(BaseCallback):
         if due:
             for name, value in self._corrections.describe().items():
                 self.logger.record(f"bisimulator/{name}", value)
-
-    def _pace(self) -> float:
-        """The model's learning rate as a share of the one at the start."""
-        schedule = self.model.lr_schedule
-        return float(schedule(self.model._current_progress_remaining) / schedule(1.0))
 
     def _on_training_end(self) -> None:
         if self._replay is not None:
