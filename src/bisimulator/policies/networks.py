@@ -187,6 +187,36 @@ class Gaussian(eqx.Module):
         return jnp.broadcast_to(value, like.shape)
 
 
+class Categoricals(eqx.Module):
+    """Independent numbered choices; the network has one output for each option of each of them."""
+
+    outputs: MLP
+    nvec: tuple[int, ...] = eqx.field(static=True)  # how many options each choice has
+
+    def __call__(self, obs: Float[Array, "... D"]) -> Int[Array, "... A"]:
+        """The most probable options."""
+        return jnp.stack([logits.argmax(-1) for logits in self._logits(obs)], -1)
+
+    def sample(self, key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "... A"]:
+        keys = jax.random.split(key, len(self.nvec))
+        drawn = [jax.random.categorical(k, x) for k, x in zip(keys, self._logits(obs), strict=True)]
+        return jnp.stack(drawn, -1)
+
+    def log_prob_and_entropy(
+        self, obs: Float[Array, "*B D"], action: Int[Array, "*B A"]
+    ) -> tuple[Float[Array, "*B"], Float[Array, ""]]:
+        """The log probabilities of the actions, and the mean entropy."""
+        chosen, entropy = jnp.zeros(obs.shape[:-1]), jnp.float32(0)
+        for i, logits in enumerate(self._logits(obs)):
+            chosen += (logits * jax.nn.one_hot(action[..., i], logits.shape[-1])).sum(-1)
+            entropy -= (jnp.exp(logits) * logits).sum(-1).mean()
+        return chosen, entropy
+
+    def _logits(self, obs: Float[Array, "... D"]) -> list[Float[Array, "... N"]]:
+        ends = np.cumsum(self.nvec)[:-1].tolist()
+        return [jax.nn.log_softmax(part) for part in jnp.split(self.outputs(obs), ends, axis=-1)]
+
+
 class Network(Policy):
     """A trained network from observations to one output per action: the largest one, or sampled by softmax.
 
@@ -205,6 +235,8 @@ class Network(Policy):
                 return jnp.clip(network(obs) if self.greedy else network.sample(key, obs), low, high)
 
             return act_in_bounds
+        if isinstance(network, Categoricals):
+            return lambda key, obs: network(obs) if self.greedy else network.sample(key, obs)
 
         def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
             outputs = self.network(obs)
