@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path
 
 import equinox as eqx
@@ -98,8 +98,17 @@ def _tanh(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """tanh with an error of at most 5e-7 (XLA's: 2.5e-7), in half of the time that XLA's takes."""
     x = jnp.clip(x, -TANH_RANGE, TANH_RANGE)
     square = x * x
-    above, below = (reduce(lambda y, c: y * square + c, reversed(p)) for p in (TANH_ABOVE, TANH_BELOW))
+    above, below = (_polynomial(square, p) for p in (TANH_ABOVE, TANH_BELOW))
     return x * above / below
+
+
+def _polynomial(x: Float[Array, "..."], coefficients: tuple[float, ...]) -> Float[Array, "..."]:
+    """From the power 0 on, by Horner's rule."""
+    *lower, highest = coefficients
+    out = highest * x + lower[-1]
+    for c in lower[-2::-1]:
+        out = out * x + c
+    return out
 
 
 @jax.custom_vjp

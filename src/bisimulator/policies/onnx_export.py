@@ -90,7 +90,7 @@ class _Graph:
         return out
 
     def _number(self, value: float) -> str:
-        return self.constant(np.float32(value).reshape(()))
+        return self.constant(np.array(value, np.float32))
 
     def _first(self, network: MLP) -> str:
         left_out = network.coded + network.unseen  # entries of the group one-hot
