@@ -18,10 +18,10 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from bisimulator.core import Act, Discrete, Env, Params, Scenario
+from bisimulator.core import Act, Discrete, Env, MultiDiscrete, Params, Scenario
 from bisimulator.errors import check_real
 from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
-from bisimulator.policies import MLP, Gaussian, make_mlp
+from bisimulator.policies import MLP, Categoricals, Gaussian, make_mlp
 from bisimulator.solvers._value_scale import ValueScale
 from bisimulator.solvers.gae import gae
 from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
@@ -68,7 +68,7 @@ class PPOConfig:
         return self.num_envs * self.rollout
 
 
-Actor: TypeAlias = MLP | Gaussian  # of numbered actions, or of actions that are real numbers
+Actor: TypeAlias = MLP | Categoricals | Gaussian  # of one choice, of several, or of real numbers
 
 
 class Theta(eqx.Module):
@@ -281,6 +281,8 @@ def _make_actor(net: Callable[..., MLP], env: Env) -> Actor:
     space = env.action_space
     if isinstance(space, Discrete):
         return net(outputs=space.n)
+    if isinstance(space, MultiDiscrete):
+        return Categoricals(net(outputs=sum(space.nvec)), space.nvec)
     if len(space.shape) != 1:
         raise ValueError(
             f"PPO needs actions of one dimension, got shape {space.shape}; flatten them, as (4,)"
@@ -289,7 +291,7 @@ def _make_actor(net: Callable[..., MLP], env: Env) -> Actor:
 
 
 def _sample(actor: Actor, key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Array:
-    return actor.sample(key, obs) if isinstance(actor, Gaussian) else jax.random.categorical(key, actor(obs))
+    return jax.random.categorical(key, actor(obs)) if isinstance(actor, MLP) else actor.sample(key, obs)
 
 
 def _log_prob(
@@ -298,6 +300,8 @@ def _log_prob(
     """The log probabilities of the actions, and the mean entropy."""
     if isinstance(actor, Gaussian):
         return actor.log_prob(obs, action), actor.entropy()
+    if isinstance(actor, Categoricals):
+        return actor.log_prob_and_entropy(obs, action)
     logits = jax.nn.log_softmax(actor(obs))
     # a sum over actions, because the gradient of a lookup is a slow scatter
     chosen = (logits * jax.nn.one_hot(action, logits.shape[-1])).sum(-1)
