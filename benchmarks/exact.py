@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import ot
 import scipy.sparse as sp
@@ -127,6 +129,33 @@ def frontier_rows(quick: bool) -> None:
         print(f"  min-recall, {groups} groups: 31 points {taken:.1f} s, {cpu:.1f} s of CPU")
 
 
+def softmax_policy(observations: jax.Array) -> jax.Array:
+    """A stand-in for a trained network that draws its actions: logits of score, group and shares of past loans."""
+    group = jnp.sin(7.0 * observations[..., 1:-2].argmax(-1))
+    accept = (
+        5.4 * observations[..., 0]
+        - 1.8
+        + 0.2 * group
+        + 2.5 * observations[..., -2]
+        - 3 * observations[..., -1]
+    )
+    return jnp.stack([jnp.zeros_like(accept), accept], -1)
+
+
+def certificate_rows(quick: bool) -> None:
+    """Certificates of a policy with another acceptance probability for every history of loans."""
+    print("Certificates of a softmax policy, the bank's reward over an episode")
+    for name in ("lending",) if quick else ("lending", "lending-10-groups", "lending-conscientiousness"):
+        cpu = time.process_time()
+        found = bisimulator.certify(
+            bisimulator.make(name), bisimulator.policies.Network(softmax_policy, False)
+        )
+        cpu, entry = time.process_time() - cpu, found.main
+        print(
+            f"  {name}: gap {entry.gap:.4f}, bound {entry.bound:.4f}, width {entry.bound_width:.2g}; {cpu:.0f} s of CPU"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="n up to 100, one repeat, nothing large")
@@ -137,6 +166,7 @@ def main() -> None:
         large_metric(1_000)
         large_metric(5_000)
     frontier_rows(quick)
+    certificate_rows(quick)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 import sys
 from collections import Counter
+from contextlib import nullcontext
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,6 +44,120 @@ def test_finished_jobs_need_no_cluster(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     assert_same(cluster.run_on_ray(specs, tmp_path, told.append)[0], expected[0])
     assert [event.kind for event in told] == ["kept"]
+
+
+class Task:
+    def __init__(self, run):
+        self.run = run
+
+
+class FakeRay:
+    """What the executor uses of Ray, in this process: tasks run when they are waited for, and workers die as told."""
+
+    class exceptions:
+        class RayError(Exception):
+            pass
+
+        class RayTaskError(RayError):
+            def __init__(self, cause):
+                super().__init__(str(cause))
+                self.cause = cause
+
+    def __init__(self, deaths=()):
+        self.deaths, self.tasks = (
+            list(deaths),
+            0,
+        )  # which tasks, in the order in which they run, lose their worker
+        self.util = SimpleNamespace(
+            scheduling_strategies=SimpleNamespace(NodeAffinitySchedulingStrategy=lambda *a, **k: None)
+        )
+
+    def get_runtime_context(self):
+        return SimpleNamespace(get_node_id=lambda: "here")
+
+    def remote(self, thing):
+        if isinstance(thing, type):
+            return SimpleNamespace(options=lambda **k: SimpleNamespace(remote=lambda: self._actor(thing())))
+        return SimpleNamespace(options=lambda **k: SimpleNamespace(remote=partial(self._task, thing)))
+
+    def _actor(self, actor):
+        def method(name):
+            return SimpleNamespace(remote=lambda *args: partial(getattr(actor, name), *args)())
+
+        return SimpleNamespace(write=method("write"), read=method("read"))
+
+    def _task(self, function, *args):
+        return Task(partial(function, *args))
+
+    def wait(self, tasks, num_returns, timeout):
+        return tasks[:1], tasks[1:]
+
+    def cancel(self, task, force):
+        pass  # it has not begun
+
+    def get(self, task):
+        if not isinstance(task, Task):
+            return task  # what an actor returned
+        self.tasks += 1
+        if self.tasks in self.deaths:
+            raise self.exceptions.RayError("lost")
+        try:
+            return task.run()
+        except ValueError as error:
+            raise self.exceptions.RayTaskError(error) from None
+
+
+def with_fake(monkeypatch, deaths=()):
+    fake = FakeRay(deaths)
+    monkeypatch.setattr(cluster, "_cluster", lambda address: nullcontext(fake))
+    return fake
+
+
+@pytest.mark.parametrize("deaths", [(), (1, 3)])
+def test_parts_are_joined_also_if_workers_die(tmp_path, monkeypatch, deaths):
+    fake, kinds = with_fake(monkeypatch, deaths), []
+    specs = [*jobs(3, 1), make_spec("lending", "accept-all", seeds=2, episodes=2, settings=SETTINGS)]
+    results = cluster.run_on_ray(specs, tmp_path / "cluster", lambda event: kinds.append(event.kind))
+    assert fake.tasks == 3 + 1 + len(deaths)  # one per seed, one for the rule, and the lost ones again
+    assert Counter(kinds)["finished"] == 2
+    assert Counter(kinds)["retried"] == len(deaths)
+    for found, expected in zip(results, run_locally(specs, tmp_path / "here", lambda e: None), strict=True):
+        assert_same(found, expected)
+    assert not list((tmp_path / "cluster").rglob("parts"))
+
+
+def test_what_has_come_back_is_not_done_again(tmp_path, monkeypatch):
+    (spec,) = jobs(3, 1)
+    for part in parts_of(0, spec, tmp_path)[:2]:
+        run(part.spec, part.out)
+    fake = with_fake(monkeypatch)
+    cluster.run_on_ray([spec], tmp_path, lambda event: None)
+    assert fake.tasks == 1
+
+
+def test_a_part_that_cannot_be_done_ends_its_job_and_no_other(tmp_path, monkeypatch):
+    specs = [*jobs(2, 1), make_spec("lending", "accept-all", seeds=2, episodes=2, settings=SETTINGS)]
+
+    def fail(spec, *_):
+        if spec.solver is not None:
+            raise ValueError("no such thing")
+        return run(spec, *_)
+
+    monkeypatch.setattr(cluster, "run", fail)
+    with_fake(monkeypatch)
+    told = []
+    results = cluster.run_on_ray(specs, tmp_path, told.append)
+    assert results[0] is None
+    assert results[1] is not None
+    assert [(e.job, e.message) for e in told if e.kind == "failed"] == [(0, "no such thing")]
+
+
+def test_a_worker_that_always_dies_is_given_up(tmp_path, monkeypatch):
+    fake = with_fake(monkeypatch, deaths=range(100))
+    told = []
+    assert cluster.run_on_ray(jobs(1, 1), tmp_path, told.append) == [None]
+    assert fake.tasks == cluster._RETRIES + 1
+    assert "died 6 times" in told[-1].message
 
 
 @pytest.fixture
