@@ -7,9 +7,8 @@ over shuffled minibatches. The method's hooks are the only place where fairness 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -18,10 +17,11 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from bisimulator.core import Act, Discrete, Env, MultiDiscrete, Params, Scenario
+from bisimulator.core import Act, Env, Params, Scenario
 from bisimulator.errors import check_real
 from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
-from bisimulator.policies import MLP, Categoricals, Gaussian, make_mlp
+from bisimulator.policies import MLP, make_mlp
+from bisimulator.solvers._actor import Actor, log_prob, make_actor, sample
 from bisimulator.solvers._value_scale import ValueScale
 from bisimulator.solvers.gae import gae
 from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
@@ -66,9 +66,6 @@ class PPOConfig:
     def batch(self) -> int:
         """Environment steps per update."""
         return self.num_envs * self.rollout
-
-
-Actor: TypeAlias = MLP | Categoricals | Gaussian  # of one choice, of several, or of real numbers
 
 
 class Theta(eqx.Module):
@@ -130,7 +127,7 @@ class PPO:
 
         def one(key: Key[Array, ""]) -> tuple[Key[Array, ""], Theta, optax.OptState, PyTree, Key[Array, ""]]:
             k_run, k_actor, k_critic, k_method, k_envs = jax.random.split(key, 5)
-            actor = _make_actor(partial(net, k_actor, output_scale=0.01, group_blind=c.group_blind), env)
+            actor = make_actor(partial(net, k_actor, output_scale=0.01, group_blind=c.group_blind), env)
             critic = net(k_critic, outputs=outputs, output_scale=1.0)
             return (
                 k_run,
@@ -156,7 +153,7 @@ class PPO:
 
     def behave(self, theta: Theta) -> Act:
         """How one seed's policy acts while it learns: sampled."""
-        return lambda key, obs: _sample(theta.actor, key, obs)
+        return lambda key, obs: sample(theta.actor, key, obs)
 
     def update(
         self, training: Training, scenario: Scenario, params: Params
@@ -201,8 +198,8 @@ class PPO:
         if scale is not None:
             scale, critic = scale.update(theta.critic, advantages + value)
             theta = Theta(theta.actor, critic)
-        log_prob, _ = _log_prob(theta.actor, batch.obs, batch.action)
-        data = (batch.obs, batch.action, log_prob, value, advantages, extras)
+        before, _ = log_prob(theta.actor, batch.obs, batch.action)
+        data = (batch.obs, batch.action, before, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
         order = shuffles(k_shuffle, c.epochs, c.batch)
         drawn = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
@@ -235,8 +232,8 @@ class PPO:
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         """The loss, and what CleanRL logs of it."""
         c = self.config
-        log_prob, entropy = _log_prob(theta.actor, batch.obs, batch.action)
-        log_ratio = log_prob - batch.log_prob
+        now, entropy = log_prob(theta.actor, batch.obs, batch.action)
+        log_ratio = now - batch.log_prob
         ratio = jnp.exp(log_ratio)
         policy_loss = -self.method.objective(method, ratio, batch.advantage, c.clip).mean()
         value, before, target = theta.critic(batch.obs), batch.value, batch.advantages + batch.value
@@ -258,7 +255,7 @@ class PPO:
 
 def act(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:
     """Sampled actions of every seed's policy."""
-    return jax.vmap(lambda theta, key, obs: _sample(theta.actor, key, obs))(theta, keys, obs)
+    return jax.vmap(lambda theta, key, obs: sample(theta.actor, key, obs))(theta, keys, obs)
 
 
 def shuffles(key: Key[Array, ""], count: int, size: int) -> Int[Array, "count size"]:
@@ -275,34 +272,3 @@ def explained_variance(value: Float[Array, "*B"], advantage: Float[Array, "*B"])
     """1 - Var(return - value) / Var(return): 1 for a perfect critic, 0 for a constant one, as CleanRL."""
     spread = (value + advantage).var()
     return jnp.where(spread > 0, 1 - advantage.var() / jnp.maximum(spread, 1e-12), 0.0)
-
-
-def _make_actor(net: Callable[..., MLP], env: Env) -> Actor:
-    space = env.action_space
-    if isinstance(space, Discrete):
-        return net(outputs=space.n)
-    if isinstance(space, MultiDiscrete):
-        return Categoricals(net(outputs=sum(space.nvec)), space.nvec)
-    if len(space.shape) != 1:
-        raise ValueError(
-            f"PPO needs actions of one dimension, got shape {space.shape}; flatten them, as (4,)"
-        )
-    return Gaussian(net(outputs=space.shape[0]), jnp.zeros(space.shape))
-
-
-def _sample(actor: Actor, key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Array:
-    return jax.random.categorical(key, actor(obs)) if isinstance(actor, MLP) else actor.sample(key, obs)
-
-
-def _log_prob(
-    actor: Actor, obs: Float[Array, "*B D"], action: Array
-) -> tuple[Float[Array, "*B"], Float[Array, ""]]:
-    """The log probabilities of the actions, and the mean entropy."""
-    if isinstance(actor, Gaussian):
-        return actor.log_prob(obs, action), actor.entropy()
-    if isinstance(actor, Categoricals):
-        return actor.log_prob_and_entropy(obs, action)
-    logits = jax.nn.log_softmax(actor(obs))
-    # a sum over actions, because the gradient of a lookup is a slow scatter
-    chosen = (logits * jax.nn.one_hot(action, logits.shape[-1])).sum(-1)
-    return chosen, -(jnp.exp(logits) * logits).sum(-1).mean()
