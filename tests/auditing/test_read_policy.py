@@ -44,7 +44,7 @@ def test_without_people_only_a_job_is_a_policy(tmp_path):
     with pytest.raises(ValueError, match="'640' is not the folder of a finished job, so people are needed"):
         read_policy("640", None)
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(ValueError, match="holds a job that is not finished"):
+    with pytest.raises(ValueError, match="holds no job that is finished and as it was written"):
         read_policy(str(tmp_path), None)
 
 

@@ -106,3 +106,10 @@ def test_the_module_runs_and_its_exit_code_reaches_the_shell():
     )
     assert run.returncode == 2
     assert "Traceback" not in run.stderr
+
+
+def test_a_warning_is_a_sentence_without_source_or_escapes(capsys):
+    from bisimulator.__main__ import show_warning
+
+    show_warning(UserWarning("runs/\x1b[31mred is\nleft out"), UserWarning, "store.py", 90)
+    assert capsys.readouterr().err == "bisimulator: warning: runs/red is left out\n"

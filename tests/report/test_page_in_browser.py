@@ -42,6 +42,18 @@ def drawn(browser, method):
     )
 
 
+def test_it_is_printed_light_and_nothing_is_cut(browser, path):
+    browser.open(path, width=718, dark=True)  # A4 without margins
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        browser.run(
+            "Math.max(...[...document.querySelectorAll('table, .canvas')].map(e => e.getBoundingClientRect().right))"
+        )
+        <= 718
+    )
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, False), (1280, True)])
 def test_it_loads_without_a_complaint_and_asks_for_nothing(browser, path, width, dark):
     from PIL import Image

@@ -96,7 +96,10 @@ def _from_rule_job(spec: Spec, env: Env | None) -> AuditedPolicy:
 def _from_job(folder: Path, env: Env | None, seed: int | None) -> AuditedPolicy:
     result = load(folder)
     if result is None:
-        raise ValueError(f"{folder} holds a job that is not finished; the same command resumes it")
+        raise ValueError(
+            f"{folder} holds no job that is finished and as it was written; `bisimulator runs verify` says why, and "
+            "the command that made the job resumes it or computes it again"
+        )
     spec = result.spec
     if spec.solver is None:
         return _from_rule_job(spec, env)

@@ -30,8 +30,7 @@ class Discrete:
 
     def contains(self, actions: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which rows, one entry each, are actions."""
-        inside: NDArray[np.bool_] = ((actions >= 0) & (actions < self.n)).all(-1)
-        return inside
+        return np.asarray(((actions >= 0) & (actions < self.n)).all(-1))
 
     def __str__(self) -> str:
         if self.names:
@@ -59,8 +58,7 @@ class MultiDiscrete:
 
     def contains(self, actions: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which rows are actions."""
-        inside: NDArray[np.bool_] = ((actions >= 0) & (actions < np.asarray(self.nvec))).all(-1)
-        return inside
+        return np.asarray(((actions >= 0) & (actions < np.asarray(self.nvec))).all(-1))
 
     def __str__(self) -> str:
         return f"an array of {len(self.nvec)} whole numbers, below {', '.join(map(str, self.nvec))}"
@@ -84,8 +82,7 @@ class Box:
 
     def contains(self, actions: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which rows, of all entries, are actions."""
-        inside: NDArray[np.bool_] = ((actions >= self.low) & (actions <= self.high)).all(-1)
-        return inside
+        return np.asarray(((actions >= self.low) & (actions <= self.high)).all(-1))
 
     def __str__(self) -> str:
         return f"an array of shape {self.shape} with numbers from {self.low:g} to {self.high:g}"

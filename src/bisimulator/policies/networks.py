@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path
 
 import equinox as eqx
@@ -88,18 +88,27 @@ def _affine_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) ->
 _affine.defvjp(_affine_forward, _affine_backward)
 
 
-# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 7, from the power 0 on: fitted so that the largest error is smallest
-_TANH_RANGE = 7.0
-_TANH_ABOVE = (0.999995692, 0.123021829, 0.0022769865, 3.92998683e-06)
-_TANH_BELOW = (1.0, 0.456340324, 0.0210721745, 0.000142350421)
+# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 7.7, constants first; fitted so that the largest error is smallest
+TANH_RANGE = 7.7
+TANH_ABOVE = (0.999999538, 0.129406007, 0.00296778224, 1.16251196e-05)
+TANH_BELOW = (1.0, 0.462737602, 0.023882235, 0.000241129629, 2.52514215e-07)
 
 
 def _tanh(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """tanh, with an error of at most 2e-6, in less than half of the time that XLA's own takes."""
-    x = jnp.clip(x, -_TANH_RANGE, _TANH_RANGE)
+    """tanh with an error of at most 5e-7 (XLA's: 2.5e-7), in half of the time that XLA's takes."""
+    x = jnp.clip(x, -TANH_RANGE, TANH_RANGE)
     square = x * x
-    above, below = (reduce(lambda y, c: y * square + c, reversed(p)) for p in (_TANH_ABOVE, _TANH_BELOW))
+    above, below = (_polynomial(square, p) for p in (TANH_ABOVE, TANH_BELOW))
     return x * above / below
+
+
+def _polynomial(x: Float[Array, "..."], coefficients: tuple[float, ...]) -> Float[Array, "..."]:
+    """From the power 0 on, by Horner's rule."""
+    *lower, highest = coefficients
+    out = highest * x + lower[-1]
+    for c in lower[-2::-1]:
+        out = out * x + c
+    return out
 
 
 @jax.custom_vjp

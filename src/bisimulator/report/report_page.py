@@ -131,9 +131,8 @@ def _colours(scenarios: Sequence[ScenarioResults]) -> str:
             light[f"--g{number}-{g}"] = group_colours(number)[g]
             dark[f"--g{number}-{g}"] = group_colours(number, dark=True)[g]
     variables = [" ".join(f"{name}: {colour};" for name, colour in theme.items()) for theme in (light, dark)]
-    return (
-        f":root {{ {variables[0]} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {variables[1]} }} }}\n"
-    )
+    light_rule, dark_rule = (f":root {{ {each} }}" for each in variables)
+    return f"{light_rule}\n@media screen and (prefers-color-scheme: dark) {{ {dark_rule} }}\n"
 
 
 def _verdicts(results: Sequence[Result], points: PaperPoints | None) -> dict[str, Mapping[str, int]]:

@@ -1,4 +1,4 @@
-"""The policy that PPO trains: a network and what its outputs mean, by the kind of actions."""
+"""PPO's policies: of one numbered choice, of several at once, or of real numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Actor: TypeAlias = MLP | Categoricals | Gaussian  # of one choice, of several, o
 
 
 def make_actor(net: Callable[..., MLP], env: Env) -> Actor:
-    """A fresh actor for an environment's actions; `net(outputs=n)` makes its network."""
+    """The network of a policy for the actions of an environment."""
     space = env.action_space
     if isinstance(space, Discrete):
         return net(outputs=space.n)
@@ -33,7 +33,7 @@ def sample(actor: Actor, key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Arra
     return jax.random.categorical(key, actor(obs)) if isinstance(actor, MLP) else actor.sample(key, obs)
 
 
-def log_prob(
+def log_prob_and_entropy(
     actor: Actor, obs: Float[Array, "*B D"], action: Array
 ) -> tuple[Float[Array, "*B"], Float[Array, ""]]:
     """The log probabilities of the actions, and the mean entropy."""

@@ -21,7 +21,7 @@ from bisimulator.core import Act, Env, Params, Scenario
 from bisimulator.errors import check_real
 from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
 from bisimulator.policies import MLP, make_mlp
-from bisimulator.solvers._actor import Actor, log_prob, make_actor, sample
+from bisimulator.solvers._actor import Actor, log_prob_and_entropy, make_actor, sample
 from bisimulator.solvers._value_scale import ValueScale
 from bisimulator.solvers.gae import gae
 from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
@@ -198,8 +198,8 @@ class PPO:
         if scale is not None:
             scale, critic = scale.update(theta.critic, advantages + value)
             theta = Theta(theta.actor, critic)
-        before, _ = log_prob(theta.actor, batch.obs, batch.action)
-        data = (batch.obs, batch.action, before, value, advantages, extras)
+        log_prob, _ = log_prob_and_entropy(theta.actor, batch.obs, batch.action)
+        data = (batch.obs, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
         order = shuffles(k_shuffle, c.epochs, c.batch)
         drawn = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
@@ -232,8 +232,8 @@ class PPO:
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         """The loss, and what CleanRL logs of it."""
         c = self.config
-        now, entropy = log_prob(theta.actor, batch.obs, batch.action)
-        log_ratio = now - batch.log_prob
+        log_prob, entropy = log_prob_and_entropy(theta.actor, batch.obs, batch.action)
+        log_ratio = log_prob - batch.log_prob
         ratio = jnp.exp(log_ratio)
         policy_loss = -self.method.objective(method, ratio, batch.advantage, c.clip).mean()
         value, before, target = theta.critic(batch.obs), batch.value, batch.advantages + batch.value

@@ -45,7 +45,7 @@ def action_space(env: core.Env) -> spaces.Discrete | spaces.MultiDiscrete | spac
     if isinstance(space, core.Discrete):
         return spaces.Discrete(space.n)
     if isinstance(space, core.MultiDiscrete):
-        return spaces.MultiDiscrete(space.nvec)
+        return spaces.MultiDiscrete(list(space.nvec))
     return spaces.Box(space.low, space.high, space.shape, np.float32)
 
 

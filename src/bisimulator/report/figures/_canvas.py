@@ -102,7 +102,7 @@ def panels(
 def _write_letter(axis: Axes, letter: str) -> None:
     """Left of the panel's title."""
     place: Keywords = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    axis.annotate(letter, (0, 1), (-_LETTER_ASIDE, 4), weight="bold", fontsize=10.5, **place)
+    axis.annotate(letter, (0, 1), (-_LETTER_ASIDE, 6), weight="bold", fontsize=10.5, **place)
 
 
 def line(entry: JobEntry, **changes: Any) -> Keywords:
