@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from bisimulator.core import Box, Env, Scenario, Snapshot, Step
+from bisimulator.core import Box, Env, MultiDiscrete, Scenario, Snapshot, Step
 from bisimulator.solvers.solver import TrainingState
 
 CONSTANT, OBSERVATION, ACTION, MATCHING, TWO_STEP, TERMINATED, TRUNCATED, TURNS = range(8)
@@ -117,6 +117,22 @@ AIMING = dataclasses.replace(
     step=aim,
     discrete=False,
     action_space=lambda params: Box(-1.0, 1.0, (2,)),
+    accepts=lambda action: jnp.zeros(action.shape[:-1], bool),
+)
+
+
+def choose(key: Key[Array, ""], state: State, action: Int[Array, "2"], params: Params) -> tuple[State, Step]:
+    """Two choices, of three and of two options: 1 for each that is the best one for the signal."""
+    best = jnp.where(state.signal > 0, jnp.array([2, 0]), jnp.array([1, 1]))
+    after, out = step(key, state, jnp.int32(0), params)
+    return after, eqx.tree_at(lambda out: out.reward, out, (action == best).sum().astype(jnp.float32))
+
+
+CHOOSING = dataclasses.replace(
+    PROBES,
+    step=choose,
+    discrete=False,
+    action_space=lambda params: MultiDiscrete((3, 2)),
     accepts=lambda action: jnp.zeros(action.shape[:-1], bool),
 )
 

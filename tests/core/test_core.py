@@ -4,11 +4,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bisimulator
 from bisimulator import core
+from bisimulator.adapters.gymnasium.env import action_space, valid_actions
+from bisimulator.core import Box, Discrete, Env, MultiDiscrete
+from tests import probes
 
 
 @given(bits=st.integers(0, 2**32 - 1), n=st.integers(1, 2**31 - 2))
@@ -153,3 +157,25 @@ def test_evenly_does_not_overflow():
     size = 22_000_000
     last = np.asarray(jax.jit(lambda: core.evenly(size, 100)[-3:])())
     np.testing.assert_array_equal(last, [99, 99, 99])
+
+
+@pytest.mark.parametrize(
+    ("space", "actions", "inside"),
+    [
+        (Discrete(3), [[0], [2], [3], [-1]], [True, True, False, False]),
+        (MultiDiscrete((3, 2)), [[2, 1], [1, 2], [3, 0], [-1, 0]], [True, False, False, False]),
+        (Box(-1.0, 1.0, (2,)), [[-1.0, 1.0], [0.0, 1.1]], [True, False]),
+    ],
+    ids=["Discrete", "MultiDiscrete", "Box"],
+)
+def test_spaces_say_what_an_action_can_be(space, actions, inside):
+    assert space.contains(np.asarray(actions, np.float64)).tolist() == inside
+    assert space.shape == (() if isinstance(space, Discrete) else (2,))
+
+
+def test_several_choices_at_once_are_not_one():
+    env = Env("choose", probes.CHOOSING, probes.make_params())
+    assert action_space(env) == spaces.MultiDiscrete((3, 2))
+    assert valid_actions(np.array([[2, 1], [1, 2]]), env).tolist() == [True, False]
+    with pytest.raises(ValueError, match="is an array of 2 whole numbers, below 3, 2, and not one"):
+        env.num_actions  # noqa: B018

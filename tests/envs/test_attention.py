@@ -120,7 +120,7 @@ def test_functions_of_observations_return_one_row_of_numbers_each():
         bisimulator.evaluate(env, lambda obs: obs[:, 0], seeds=1, episodes=1)
     with pytest.raises(ValueError, match="numbers from -3 to 3, the actions of attention"):
         check_action_range(env, -3, 4)
-    with pytest.raises(ValueError, match="'attention' has continuous actions"):
+    with pytest.raises(ValueError, match="an action of 'attention' is an array"):
         _ = env.num_actions
 
 

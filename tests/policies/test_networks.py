@@ -4,11 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 
 from bisimulator.core import Box
 from bisimulator.policies import networks as nets
-from bisimulator.policies.networks import Gaussian, Network, make_mlp
+from bisimulator.policies.networks import Categoricals, Gaussian, Network, make_mlp
 
 FEW, MANY = 2, 80
 
@@ -59,10 +60,10 @@ def test_its_gradients_are_those_of_the_plain_formula(hidden, outputs):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), ours, theirs)
 
 
-def test_its_tanh_is_the_tanh_within_2e_6():
+def test_its_tanh_is_the_tanh_within_5e_7():
     x = np.concatenate([np.linspace(-12, 12, 100_001), [-1e30, -1e-30, 0, 1e-30, 1e30]]).astype(np.float32)
     found = np.asarray(nets._tanh(jnp.asarray(x)), np.float64)
-    np.testing.assert_allclose(found, np.tanh(x.astype(np.float64)), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(found, np.tanh(x.astype(np.float64)), rtol=0, atol=5e-7)
     assert np.isnan(nets._tanh(jnp.array(np.nan)))
 
 
@@ -134,3 +135,23 @@ def test_a_gaussian_has_the_densities_of_scipy_and_stays_in_bounds():
     for greedy in (True, False):
         decided = np.asarray(Network(gaussian, greedy).bind(Bounded)(jax.random.key(1), obs))
         np.testing.assert_allclose(decided, np.clip(mean if greedy else actions, -0.5, 0.5), atol=1e-5)
+
+
+def test_choices_are_independent_categories():
+    choices = Categoricals(make_mlp(jax.random.key(0), 3, (4,), 5, 1.0), (3, 2))
+    obs = np.random.default_rng(0).normal(size=(3,)).astype(np.float32)
+    outputs = np.asarray(choices.outputs(obs), np.float64)
+    chances = [scipy.special.softmax(outputs[:3]), scipy.special.softmax(outputs[3:])]
+    many = np.tile(obs, (4000, 1))
+    actions = np.asarray(jax.jit(lambda c, obs: c.sample(jax.random.key(1), obs))(choices, many))
+    joint = np.zeros((3, 2))
+    np.add.at(joint, tuple(actions.T), 1)
+    expected = 4000 * np.outer(*chances)
+    assert scipy.stats.chisquare(joint.ravel(), expected.ravel()).pvalue > 0.01
+    log_prob, entropy = choices.log_prob_and_entropy(many, actions)
+    np.testing.assert_allclose(np.exp(log_prob), np.outer(*chances)[tuple(actions.T)], rtol=1e-4)
+    assert float(entropy) == pytest.approx(sum(scipy.stats.entropy(p) for p in chances), rel=1e-4)
+    np.testing.assert_array_equal(choices(obs), [p.argmax() for p in chances])
+    for greedy in (True, False):
+        decided = Network(choices, greedy).bind(None)(jax.random.key(1), many)
+        np.testing.assert_array_equal(decided, choices(many) if greedy else actions)

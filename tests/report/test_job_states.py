@@ -60,7 +60,7 @@ def test_the_remaining_time_of_a_job_follows_its_own_pace_since_it_was_resumed(s
 def test_the_remaining_time_of_waiting_jobs_follows_from_similar_ones(states):
     states.update(Event(0, "finished", result=result(0, 20.0)))
     assert states.remaining(states.jobs[1]) == 20.0  # the same method
-    assert states.all_remaining is None  # nothing is known about the others
+    assert states.all_remaining == 40.0  # dqn trains as many steps, and accept-all none
     states.update(Event(1, "started"))
     states.set(103.0)
     assert states.remaining(states.jobs[1]) == 17.0
@@ -71,6 +71,17 @@ def test_the_remaining_time_of_waiting_jobs_follows_from_similar_ones(states):
     states.update(Event(3, "finished", result=result(3, 1.0)))
     assert states.all_remaining == 20.0
     assert states.share == pytest.approx(81 / 101)
+
+
+def test_the_remaining_time_of_all_jobs_is_known_once_the_first_one_trains(states):
+    states.update(Event(0, "started"))
+    states.set(110.0)  # compiling
+    assert states.all_remaining is None
+    states.update(Event(0, "progress", progress=at(0.1)))
+    states.set(112.0)
+    states.update(Event(0, "progress", progress=at(0.2)))
+    # 2 s for a tenth: 16 s for the rest of it, and 20 s each for the other two trainings
+    assert states.all_remaining == pytest.approx(16 + 20 + 20)
 
 
 def test_failed_lost_and_busy_jobs(states):

@@ -77,6 +77,13 @@ def test_real_actions_end_near_the_best_ones():
     assert (theta.actor.log_sd < -1).all()  # it began at 0
 
 
+def test_several_choices_at_once_end_at_the_best_ones():
+    env = Env("choose", probes.CHOOSING, probes.make_params(probe=probes.MATCHING))
+    theta = trained(PPO(CONFIG, Plain(), UPDATES), env)
+    best = look(theta.actor, [-1.0, 1.0])
+    np.testing.assert_array_equal(best, np.tile([[1, 1], [2, 0]], (2, 1, 1)))
+
+
 def test_bootstrapping_through_the_same_person_values_what_a_decision_does_to_the_person():
     config = dataclasses.replace(CONFIG, bootstrap="same-person", visit_gamma=0.5)
     theta = trained(PPO(config, Plain(), UPDATES), probes.probe(probes.TURNS))

@@ -24,7 +24,7 @@ from bisimulator.core.random import (
     uniform,
 )
 from bisimulator.core.scenario import Scenario, Vocabulary, accepts_positive
-from bisimulator.core.spaces import ActionSpace, Box, Discrete
+from bisimulator.core.spaces import ActionSpace, Box, Discrete, MultiDiscrete
 from bisimulator.core.types import Act, Decisions, Params, Snapshot, State, Step, View, group_step
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "GroupDecisions",
     "Metric",
     "Moves",
+    "MultiDiscrete",
     "Outcome",
     "ParallelEpisodes",
     "Params",

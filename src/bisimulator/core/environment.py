@@ -99,12 +99,12 @@ class Env(Generic[P, S]):
         """The number of discrete actions.
 
         Raises:
-            ValueError: if actions are continuous.
+            ValueError: if an action is not one numbered choice.
         """
         space = self.action_space
         if not isinstance(space, Discrete):
             raise ValueError(
-                f"{self.name!r} has continuous actions ({space}), which this does not support; "
+                f"an action of {self.name!r} is {space}, and not one numbered choice, which this needs; "
                 "use an environment with discrete actions, such as 'lending'"
             )
         return space.n

@@ -49,7 +49,7 @@ class Scenario(Generic[P, S]):
     omega_bounds: tuple[float, float]  # in units of the params' `omega_scale`
     action_names: tuple[str, ...] = ("reject", "accept")
     action_space: Callable[[P], ActionSpace] | None = None  # None: one of `action_names`
-    discrete: bool = True  # actions are numbered; otherwise they are real numbers
+    discrete: bool = True  # an action is one numbered choice; otherwise several, or real numbers
     tallies: tuple[str, ...] = ()  # of a step about all groups, with "reward", "supply" and "demand"; else ()
     accepts: Callable[[Int[Array, "..."]], Bool[Array, "..."]] = accepts_positive
     scores_move: bool = False  # decisions change people's true scores

@@ -15,7 +15,7 @@ from bisimulator.policies.fixed import (
 )
 from bisimulator.policies.functions import Function, as_policy
 from bisimulator.policies.juries import FixedJury, Jury
-from bisimulator.policies.networks import MLP, Gaussian, Network, make_mlp
+from bisimulator.policies.networks import MLP, Categoricals, Gaussian, Network, make_mlp
 from bisimulator.policies.policy import DependsOn, Policy
 from bisimulator.policies.rules import NoConfig, Rule
 from bisimulator.policies.timed import Clock, clock
@@ -24,6 +24,7 @@ from bisimulator.policies.treating import TreatAtRandom, TreatFirst
 __all__ = [
     "MLP",
     "Adaptive",
+    "Categoricals",
     "Clock",
     "Constant",
     "DependsOn",

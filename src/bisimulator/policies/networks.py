@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path
 
 import equinox as eqx
@@ -88,18 +88,27 @@ def _affine_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) ->
 _affine.defvjp(_affine_forward, _affine_backward)
 
 
-# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 7, from the power 0 on: fitted so that the largest error is smallest
-_TANH_RANGE = 7.0
-_TANH_ABOVE = (0.999995692, 0.123021829, 0.0022769865, 3.92998683e-06)
-_TANH_BELOW = (1.0, 0.456340324, 0.0210721745, 0.000142350421)
+# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 7.7, constants first; fitted so that the largest error is smallest
+TANH_RANGE = 7.7
+TANH_ABOVE = (0.999999538, 0.129406007, 0.00296778224, 1.16251196e-05)
+TANH_BELOW = (1.0, 0.462737602, 0.023882235, 0.000241129629, 2.52514215e-07)
 
 
 def _tanh(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """tanh, with an error of at most 2e-6, in less than half of the time that XLA's own takes."""
-    x = jnp.clip(x, -_TANH_RANGE, _TANH_RANGE)
+    """tanh with an error of at most 5e-7 (XLA's: 2.5e-7), in half of the time that XLA's takes."""
+    x = jnp.clip(x, -TANH_RANGE, TANH_RANGE)
     square = x * x
-    above, below = (reduce(lambda y, c: y * square + c, reversed(p)) for p in (_TANH_ABOVE, _TANH_BELOW))
+    above, below = (_polynomial(square, p) for p in (TANH_ABOVE, TANH_BELOW))
     return x * above / below
+
+
+def _polynomial(x: Float[Array, "..."], coefficients: tuple[float, ...]) -> Float[Array, "..."]:
+    """From the power 0 on, by Horner's rule."""
+    *lower, highest = coefficients
+    out = highest * x + lower[-1]
+    for c in lower[-2::-1]:
+        out = out * x + c
+    return out
 
 
 @jax.custom_vjp
@@ -187,6 +196,36 @@ class Gaussian(eqx.Module):
         return jnp.broadcast_to(value, like.shape)
 
 
+class Categoricals(eqx.Module):
+    """Independent numbered choices; the network has one output for each option of each of them."""
+
+    outputs: MLP
+    nvec: tuple[int, ...] = eqx.field(static=True)  # how many options each choice has
+
+    def __call__(self, obs: Float[Array, "... D"]) -> Int[Array, "... A"]:
+        """The most probable options."""
+        return jnp.stack([logits.argmax(-1) for logits in self._logits(obs)], -1)
+
+    def sample(self, key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "... A"]:
+        keys = jax.random.split(key, len(self.nvec))
+        drawn = [jax.random.categorical(k, x) for k, x in zip(keys, self._logits(obs), strict=True)]
+        return jnp.stack(drawn, -1)
+
+    def log_prob_and_entropy(
+        self, obs: Float[Array, "*B D"], action: Int[Array, "*B A"]
+    ) -> tuple[Float[Array, "*B"], Float[Array, ""]]:
+        """The log probabilities of the actions, and the mean entropy."""
+        chosen, entropy = jnp.zeros(obs.shape[:-1]), jnp.float32(0)
+        for i, logits in enumerate(self._logits(obs)):
+            chosen += (logits * jax.nn.one_hot(action[..., i], logits.shape[-1])).sum(-1)
+            entropy -= (jnp.exp(logits) * logits).sum(-1).mean()
+        return chosen, entropy
+
+    def _logits(self, obs: Float[Array, "... D"]) -> list[Float[Array, "... N"]]:
+        ends = np.cumsum(self.nvec)[:-1].tolist()
+        return [jax.nn.log_softmax(part) for part in jnp.split(self.outputs(obs), ends, axis=-1)]
+
+
 class Network(Policy):
     """A trained network from observations to one output per action: the largest one, or sampled by softmax.
 
@@ -205,6 +244,8 @@ class Network(Policy):
                 return jnp.clip(network(obs) if self.greedy else network.sample(key, obs), low, high)
 
             return act_in_bounds
+        if isinstance(network, Categoricals):
+            return lambda key, obs: network(obs) if self.greedy else network.sample(key, obs)
 
         def act(key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "..."]:
             outputs = self.network(obs)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bisimulator.policies.networks import MLP, group_codes
+from bisimulator.policies.networks import MLP, TANH_ABOVE, TANH_BELOW, TANH_RANGE, group_codes
 
 OBSERVATIONS, PROBABILITIES, ACTION = "observations", "probabilities", "action"
 _OPSET, _IR = 17, 8  # what onnxruntime reads since 2022
@@ -71,8 +71,26 @@ class _Graph:
         """The network as `MLP.__call__` computes it; the name of its outputs."""
         out = self._first(network)
         for w, b in zip(network.weights[1:], network.biases[1:], strict=True):
-            out = self._affine(self.add("Tanh", [out]), np.asarray(w), np.asarray(b))
+            out = self._affine(self._tanh(out), np.asarray(w), np.asarray(b))
         return out
+
+    def _tanh(self, x: str) -> str:
+        """The network's own tanh, so that decisions are the same."""
+        x = self.add("Clip", [x, self._number(-TANH_RANGE), self._number(TANH_RANGE)])
+        square = self.add("Mul", [x, x])
+        above, below = (self._polynomial(square, p) for p in (TANH_ABOVE, TANH_BELOW))
+        return self.add("Div", [self.add("Mul", [x, above]), below])
+
+    def _polynomial(self, x: str, coefficients: tuple[float, ...]) -> str:
+        """From the power 0 on, by Horner's rule."""
+        *lower, highest = coefficients
+        out = self._number(highest)
+        for c in reversed(lower):
+            out = self.add("Add", [self.add("Mul", [out, x]), self._number(c)])
+        return out
+
+    def _number(self, value: float) -> str:
+        return self.constant(np.array(value, np.float32))
 
     def _first(self, network: MLP) -> str:
         left_out = network.coded + network.unseen  # entries of the group one-hot

@@ -81,9 +81,9 @@ class JobStates:
         """Seconds that a job still needs: by its own pace, or by what similar jobs took."""
         if job.share == 1.0:
             return 0.0
-        done = job.share - job.resumed_at
-        if job.progress is not None and done > 0:
-            return (self._now() - job.began) * (1 - job.share) / done
+        whole = self._training_seconds(job)
+        if whole is not None:
+            return whole * (1 - job.share)
         expected = self._expected(job)
         if expected is None or job.state != "running":
             return expected
@@ -95,7 +95,7 @@ class JobStates:
         return None if any(x is None for x in left) else sum(x or 0.0 for x in left)
 
     def _expected(self, job: JobState) -> float | None:
-        """The mean of jobs with the same method, else with the same solver."""
+        """The mean of jobs with the same method, else with the same solver, else by the pace of all jobs."""
         if job.result is not None:
             return job.seconds
         similar: tuple[Callable[[Spec], object], ...] = (
@@ -106,7 +106,26 @@ class JobStates:
             known = [o.seconds for o in self.jobs if o.result is not None and key(o.spec) == key(job.spec)]
             if known:
                 return fmean(known)
-        return None
+        return self._by_pace(job)
+
+    def _by_pace(self, job: JobState) -> float | None:
+        """As many seconds per step of training as the jobs that train or have trained; rules take none to speak of."""
+        known = [(o, seconds) for o in self.jobs if o.spec.solver and (seconds := self._training_seconds(o))]
+        steps = sum(_steps(o) for o, _ in known)
+        return sum(seconds for _, seconds in known) / steps * _steps(job) if known else None
+
+    def _training_seconds(self, job: JobState) -> float | None:
+        """What a job took, or will take at its pace so far."""
+        if job.result is not None:
+            return job.seconds
+        done = job.share - job.resumed_at
+        trains = job.state == "running" and job.progress is not None and done > 0
+        return (self._now() - job.began) / done if trains else None
+
+
+def _steps(job: JobState) -> int:
+    """Steps of training of all seeds."""
+    return len(job.spec.seeds) * job.spec.steps if job.spec.solver else 0
 
 
 def result_cells(result: Result) -> list[str]:

@@ -1,4 +1,4 @@
-"""PPO's policies: of numbered actions, or of actions that are real numbers."""
+"""PPO's policies: of one choice, of several choices, or of real numbers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from bisimulator.core import Discrete, Env
-from bisimulator.policies import MLP, Gaussian
+from bisimulator.core import Discrete, Env, MultiDiscrete
+from bisimulator.policies import MLP, Categoricals, Gaussian
 
-Actor: TypeAlias = MLP | Gaussian  # of numbered actions, or of actions that are real numbers
+Actor: TypeAlias = MLP | Categoricals | Gaussian  # of one choice, of several, or of real numbers
 
 
 def make_actor(net: Callable[..., MLP], env: Env) -> Actor:
-    """The network of a policy for the actions of an environment."""
     space = env.action_space
     if isinstance(space, Discrete):
         return net(outputs=space.n)
+    if isinstance(space, MultiDiscrete):
+        return Categoricals(net(outputs=sum(space.nvec)), space.nvec)
     if len(space.shape) != 1:
         raise ValueError(
             f"PPO needs actions of one dimension, got shape {space.shape}; flatten them, as (4,)"
@@ -28,7 +29,7 @@ def make_actor(net: Callable[..., MLP], env: Env) -> Actor:
 
 
 def sample(actor: Actor, key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Array:
-    return actor.sample(key, obs) if isinstance(actor, Gaussian) else jax.random.categorical(key, actor(obs))
+    return jax.random.categorical(key, actor(obs)) if isinstance(actor, MLP) else actor.sample(key, obs)
 
 
 def log_prob_and_entropy(
@@ -37,6 +38,8 @@ def log_prob_and_entropy(
     """The log probabilities of the actions, and the mean entropy."""
     if isinstance(actor, Gaussian):
         return actor.log_prob(obs, action), actor.entropy()
+    if isinstance(actor, Categoricals):
+        return actor.log_prob_and_entropy(obs, action)
     logits = jax.nn.log_softmax(actor(obs))
     # a sum over actions, because the gradient of a lookup is a slow scatter
     chosen = (logits * jax.nn.one_hot(action, logits.shape[-1])).sum(-1)

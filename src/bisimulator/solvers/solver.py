@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from bisimulator.core import Act, Env, Params, Scenario
 from bisimulator.errors import check_int, check_known, check_options, check_real
 from bisimulator.methods.hooks import Hook, Method, Transitions
-from bisimulator.policies import MLP, Gaussian
+from bisimulator.policies import MLP, Categoricals, Gaussian
 
 # act(theta of all seeds, keys (S,), observations (S, E, D)) -> actions (S, E)
 BatchAct: TypeAlias = Callable[[PyTree, Key[Array, "S"], Float[Array, "S E D"]], Int[Array, "S E"]]
@@ -68,7 +68,7 @@ class TrainingState(Protocol):
 
 
 T = TypeVar("T", bound=TrainingState, default=Any)  # each solver has its own
-N = TypeVar("N", bound=MLP | Gaussian)  # a network
+N = TypeVar("N", bound=MLP | Categoricals | Gaussian)  # a network
 
 
 class Solver(Protocol[T]):
@@ -93,8 +93,8 @@ class Solver(Protocol[T]):
     def update(self, training: T, scenario: Scenario, params: Params) -> tuple[T, dict[str, Array]]:
         """One update of all seeds, and its logs (see `rollout.batch_logs`)."""
 
-    def policy(self, theta: PyTree) -> MLP | Gaussian:
-        """The network of one seed that decides: its largest output, or its mean, is the greedy action."""
+    def policy(self, theta: PyTree) -> MLP | Categoricals | Gaussian:
+        """The network of one seed that decides: its largest outputs, or its means, are the greedy action."""
 
     def behave(self, theta: PyTree) -> Act:
         """How one seed's policy acts while it learns, apart from exploration."""

@@ -39,22 +39,21 @@ def check_seed(seed: object) -> None:
         check_int("seed", seed, min=0, max=MAX_SEED)
 
 
-def action_space(env: core.Env) -> spaces.Discrete | spaces.Box[np.float32]:
+def action_space(env: core.Env) -> spaces.Discrete | spaces.MultiDiscrete | spaces.Box[np.float32]:
     """The environment's actions as a space of Gymnasium."""
     space = env.action_space
     if isinstance(space, core.Discrete):
         return spaces.Discrete(space.n)
+    if isinstance(space, core.MultiDiscrete):
+        return spaces.MultiDiscrete(list(space.nvec))
     return spaces.Box(space.low, space.high, space.shape, np.float32)
 
 
 def valid_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.bool_]:
     """Which of several actions, one row each, the environment has."""
-    low, high = env.action_space.bounds
     if actions.dtype.kind not in env.action_space.kinds:
         return np.zeros(len(actions), np.bool_)
-    numbers = actions.astype(np.float64).reshape(len(actions), -1)
-    inside: NDArray[np.bool_] = np.logical_and.reduce((numbers >= low) & (numbers <= high), axis=1)
-    return inside
+    return env.action_space.contains(actions.astype(np.float64).reshape(len(actions), -1))
 
 
 def as_actions(actions: NDArray[np.generic], env: core.Env) -> NDArray[np.generic]:
