@@ -19,9 +19,9 @@ CALLS = {
         {"env": ENV, "method": "nothing"},
         ["env", "method", "out", "progress", "solver", "goal"],
     ),
-    bisimulator.compare: (
+    bisimulator.compare: (  # not `methods`: None are all of them, which would train
         {"env": ENV, "methods": ["nothing"]},
-        ["env", "methods", "sweep", "solver_sweep", "out", "progress"],
+        ["env", "sweep", "solver_sweep", "out", "progress"],
     ),
     bisimulator.learned_frontier: ({"env": ENV, "method": "nothing"}, ["env", "method", "goals", "out"]),
     bisimulator.audit: (
