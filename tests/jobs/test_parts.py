@@ -39,9 +39,7 @@ def test_joined_parts_are_the_whole(whole, tmp_path):
     assert not (folder / "parts").exists()
     for name in ("weights.npz", "learned.npz", "outcome.npz", "curves.npz", "episodes.csv", "config.json"):
         assert (folder / name).read_bytes() == (out / spec.name / name).read_bytes()
-    one, other = (
-        store.with_weights(r, o / spec.name).weights for r, o in ((found, tmp_path), (expected, out))
-    )
+    one, other = (store.with_weights(result).weights for result in (found, expected))
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
 

@@ -286,14 +286,15 @@ def _accept_probability(
     network: Callable[[Float[Array, "*B D"]], Float[Array, "*B A"]],
     greedy: bool,
     accepting: Float[Array, "A"],
-    obs: Float[Array, "B D"],
-) -> Float[Array, "B"]:
+    obs: Float[Array, "*B D"],
+) -> Float[Array, "*B"]:
     def probability(obs: Float[Array, "b D"]) -> Float[Array, "b"]:
         outputs = network(obs)
         return accepting[outputs.argmax(-1)] if greedy else jax.nn.softmax(outputs) @ accepting
 
     # in parts: products of more rows than fit into the cache are a thousand times slower
-    parts = -(-obs.shape[0] // _MAX_ROWS)
-    padded = jnp.pad(obs, ((0, parts * _MAX_ROWS - obs.shape[0]), (0, 0)))
+    rows = obs.reshape(-1, obs.shape[-1])
+    parts = -(-len(rows) // _MAX_ROWS)
+    padded = jnp.pad(rows, ((0, parts * _MAX_ROWS - len(rows)), (0, 0)))
     found: Float[Array, "P R"] = jax.lax.map(probability, padded.reshape(parts, _MAX_ROWS, -1))
-    return found.reshape(-1)[: obs.shape[0]]
+    return found.reshape(-1)[: len(rows)].reshape(obs.shape[:-1])
