@@ -1,8 +1,7 @@
 # The two commands of the README are `make demo` and `make test`; each sets up what it needs in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
-# no-compile: of the 16,000 files that pip would compile, Python compiles the few it imports, at the first import
-INSTALL := -m pip install -qq --disable-pip-version-check --no-compile --constraint constraints.txt
+INSTALL := -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 PIP := $(BIN)/python $(INSTALL)
 # compiling is most of the tests' time: the older of XLA's two code generators needs two thirds of it, and one module per
 # program less than many
