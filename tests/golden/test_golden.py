@@ -110,20 +110,13 @@ TRAININGS = [
 @pytest.mark.parametrize(("name", "scenario", "settings"), TRAININGS)
 def test_a_short_training(name, scenario, settings):
     env = bisimulator.make(scenario, population=POPULATION, horizon=HORIZON, **settings)
-    solver, training, progress = train_and_check(name, env)
+    solver, training, _ = train_and_check(name, env)  # not the progress: its chunks depend on the time
     theta, method = all_seeds(training)
     learned = trainer.describe(solver, training)
     groups = "".join(f" {key}={value}" for key, value in settings.items())
     pinned(
         f"train {name} {scenario}{groups}",
-        [
-            size(solver.policy(theta)),
-            size(theta),
-            size(method),
-            size(learned),
-            progress.loss,
-            *progress.recall[:3],
-        ],
+        [size(solver.policy(theta)), size(theta), size(method), size(learned)],
     )
 
 
