@@ -3,6 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 PIP := $(BIN)/python $(INSTALL)
+# installs in a fraction of pip's time, on all cores; pip itself where uv finds no packages (it does not read pip's settings)
+UV := VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --compile-bytecode --constraint constraints.txt
+DEVELOPMENT := .[sb3,track,models,oracle,dev]
+install = $(UV) --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isolation --editable '$(1)'
 # compiling is most of the tests' time: the older of XLA's two code generators needs two thirds of it, and one module per
 # program less than many
 FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
@@ -75,21 +79,21 @@ clean:
 
 # hatchling first and no isolated build, so that what builds the package is pinned as well
 .venv/.runtime: .venv/.python pyproject.toml constraints.txt
-	$(PIP) hatchling
-	$(PIP) --no-build-isolation --editable .
+	$(PIP) hatchling uv
+	$(call install,.)
 	@touch $@
 
 # torch first and alone: resolved together with others it would bring several GB of accelerator packages
 .venv/.development: .venv/.runtime
 	$(PIP) torch==2.13.0
-	$(PIP) --no-build-isolation --editable '.[sb3,track,models,oracle,dev]'
+	$(call install,$(DEVELOPMENT))
 	@touch $@
 
 # Ray, for the one long test of a cluster
 .venv/.cluster: .venv/.development
-	$(PIP) --no-build-isolation --editable '.[cluster]'
+	$(call install,.[cluster])
 	@touch $@
 
 .venv/.docs: .venv/.runtime
-	$(PIP) --no-build-isolation --editable '.[docs]'
+	$(call install,.[docs])
 	@touch $@

@@ -8,7 +8,7 @@ import numpy as np
 from bisimulator.methods.hooks import Transitions
 
 
-def random_batch(seed, steps=12, num_envs=3, groups=2, ends=0.1):
+def random_batch(seed, steps=12, num_envs=3, groups=2, ends=0.1, size=None):
     """Random decisions (T, E), some of which end an episode."""
     rng = np.random.default_rng(seed)
     shape = (steps, num_envs)
@@ -16,7 +16,7 @@ def random_batch(seed, steps=12, num_envs=3, groups=2, ends=0.1):
     terminated = ended & (rng.random(shape) < 0.5)
     action = rng.integers(0, 2, shape)
     qualified = rng.random(shape) < 0.6
-    obs = rng.random((*shape, groups + 1)).astype(np.float32)
+    obs = rng.random((*shape, size or groups + 1)).astype(np.float32)
     return Transitions(
         obs=jnp.asarray(obs),
         action=jnp.asarray(action),

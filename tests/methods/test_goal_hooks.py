@@ -306,7 +306,7 @@ def test_streams_of_a_goal_add_up_to_the_correction(goal):
     """Priced, they are the correction; so are their advantages if nothing follows a decision and nothing is scaled."""
     reward_form = hooks(goal, window=100.0)
     method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0), **BLIND)(Plain())
-    batch = random_batch(3, ends=0.3)
+    batch = random_batch(3, ends=0.3, size=ENV.observation_size)
     state = method.measure(start(method), dataclasses.replace(batch, accepted=batch.group == 0))
     state, extras = method.learn(jax.random.key(0), state, batch)
     expected = correction(reward_form, state, batch)
@@ -326,7 +326,7 @@ def test_streams_of_a_goal_add_up_to_the_correction(goal):
 
 def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_group():
     method = with_goal(Goal.parse("min-recall=0.9"), ENV, lives=True, streams=True)(Plain())
-    batch = random_batch(3, ends=0.3)
+    batch = random_batch(3, ends=0.3, size=ENV.observation_size)
     state = with_multipliers(method.measure(start(method), batch), (jnp.array([0.0, 40.0]),))
     _, extras = method.learn(jax.random.key(0), state, batch)
     flat = jnp.concatenate([batch.reward[..., None], method.streams(state, batch)], -1)

@@ -67,21 +67,34 @@ class Controller:
     num_scores: int
     shares: tuple[float, ...] | None = None  # of the groups; None: as often as they are decided about
 
+    @property
+    def num_moments(self) -> int:
+        return M.FINAL + self.num_scores
+
     def init(self) -> ControlState:
         levels = tuple(jnp.float32(demand.level) for demand in self.goal.demands)
         zeros = tuple(jnp.zeros(demand.num_demands(self.num_groups)) for demand in self.goal.demands)
-        sums = jnp.zeros((self.num_groups, M.FINAL + self.num_scores))
+        sums = jnp.zeros((self.num_groups, self.num_moments))
         return ControlState(levels, jnp.zeros(()), sums, sums, zeros, zeros)
 
     def measure(
-        self, state: ControlState, moments: Float[Array, "*B M"], group: Int[Array, "*B"]
+        self,
+        state: ControlState,
+        moments: Float[Array, "*B M"],
+        group: Int[Array, "*B"],
+        of_lives: Float[Array, "G M"] | None = None,
     ) -> ControlState:
-        """Update the rates and the multipliers with decisions of the current policy."""
+        """Update the rates and the multipliers with decisions of the current policy.
+
+        `of_lives` are better estimates of the newest decisions' moments, if there are any (`goals.lives`).
+        """
         c, number = self.config, group.size
         new = jnp.zeros_like(state.sums).at[group.reshape(-1)].add(moments.reshape(number, -1))
         memory = math.exp(-number / c.window)
         squares = memory * state.squares + (moments[..., M.REWARD] ** 2).sum()
-        recent = math.exp(-number / c.recent) * state.recent + new
+        recent = of_lives
+        if recent is None:
+            recent = math.exp(-number / c.recent) * state.recent + new
         measured = dataclasses.replace(state, squares=squares, sums=memory * state.sums + new, recent=recent)
         integral, multipliers = [], []
         for demand, slack, before in zip(
@@ -103,7 +116,7 @@ class Controller:
 
     @property
     def num_features(self) -> int:
-        return int(self.features(jnp.zeros(M.FINAL + self.num_scores)).size)
+        return int(self.features(jnp.zeros(self.num_moments)).size)
 
     def features(self, moments: Float[Array, "*B M"]) -> Float[Array, "*B F"]:
         """What the demands count of a decision: the numerators and the denominator of each one's rate."""

@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from bisimulator.core import Act, Env, Params, Scenario
+from bisimulator.core import ANOTHER_BRANCH, Act, Env, Params, Scenario
 from bisimulator.goals import Goal
 from bisimulator.goals.control import Controller, ControlState, GoalConfig
+from bisimulator.goals.lives import LifeMeasure, LifeState
 from bisimulator.goals.moments import decision_moments, group_moments
 from bisimulator.methods.hooks import Hook, Method, Transitions
 
@@ -21,6 +22,7 @@ from bisimulator.methods.hooks import Hook, Method, Transitions
 class GoalState(eqx.Module):
     inner: PyTree  # the state of the method underneath
     control: ControlState
+    lives: LifeState | None = None  # if the training is on lives
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,17 +34,30 @@ class GoalHooks(Method):
     visits: float  # how often a person applies on average
     horizon: int  # decisions of an episode
     balanced: bool = False  # train on equally many lives of every group
+    lives: LifeMeasure | None = None
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> GoalState:
-        return GoalState(self.inner.init(key, env, num_envs), self.controller.init())
+        lives = self.lives and self.lives.init(
+            jax.random.fold_in(key, ANOTHER_BRANCH),
+            num_envs=num_envs,
+            num_groups=env.num_groups,
+            observation_size=env.observation_size,
+            num_moments=self.controller.num_moments,
+        )
+        return GoalState(self.inner.init(key, env, num_envs), self.controller.init(), lives)
 
     def measure(self, state: GoalState, batch: Transitions) -> GoalState:
-        control = self.controller.measure(state.control, *self._moments(batch))
-        return GoalState(self.inner.measure(state.inner, batch), control)
+        moments, group = self._moments(batch)
+        lives, of_lives = state.lives, None
+        if self.lives is not None:
+            lives = self.lives.measure(lives, batch.obs, moments, group, batch.terminated, batch.truncated)
+            of_lives = self.lives.moments(lives)
+        control = self.controller.measure(state.control, moments, group, of_lives)
+        return GoalState(self.inner.measure(state.inner, batch), control, lives)
 
     def learn(self, key: Key[Array, ""], state: GoalState, batch: Transitions) -> tuple[GoalState, PyTree]:
         inner, extras = self.inner.learn(key, state.inner, batch)
-        return GoalState(inner, state.control), extras
+        return dataclasses.replace(state, inner=inner), extras
 
     def reward(self, state: GoalState, batch: Transitions, extras: PyTree) -> Float[Array, "*B"]:
         correction = self.controller.correction(state.control, *self._moments(batch))
@@ -94,7 +109,7 @@ class GoalHooks(Method):
         horizon: int,
     ) -> GoalState:
         inner = self.inner.adapt(key, state.inner, act, scenario, params, horizon)
-        return GoalState(inner, state.control)
+        return dataclasses.replace(state, inner=inner)
 
     def describe(self, state: GoalState) -> dict[str, Array]:
         """The method's own, and of every demand its multipliers and slacks."""
@@ -216,6 +231,9 @@ def with_goal(
     balanced = lives and config.balanced and not group_blind
     shares = tuple(np.asarray(env.params.group_probs, np.float64).tolist()) if balanced else None
     controller = Controller(goal, config, env.num_groups, env.params.num_scores, shares)
+    measure = LifeMeasure(config.window, config.recent) if lives else None
     if lives and streams:
-        return lambda method: GoalStreams(controller, method, visits, env.horizon, balanced, group_blind)
-    return lambda method: GoalHooks(controller, method, visits, env.horizon, balanced)
+        return lambda method: GoalStreams(
+            controller, method, visits, env.horizon, balanced, measure, group_blind
+        )
+    return lambda method: GoalHooks(controller, method, visits, env.horizon, balanced, measure)

@@ -36,7 +36,7 @@ class PPOConfig:
     rollout: int = 64  # steps of each environment per update; 8 x 64 is the paper's batch of 512
     minibatch: int = 64  # transitions per gradient step
     epochs: int = 5  # passes over the batch per update
-    learning_rate: float = 5e-5  # annealed linearly to 0
+    learning_rate: float = 5e-5  # annealed to 0
     gamma: float = 0.99  # discount factor
     gae_lambda: float = 0.95  # lambda of the advantage estimation
     bootstrap: Bootstrap = "next"  # whose value follows: the next applicant's, or the same person's
@@ -47,6 +47,7 @@ class PPOConfig:
     max_grad_norm: float = 0.5  # gradient-norm clipping
     hidden: tuple[int, ...] = (256,)  # hidden layers of actor and critic
     anneal: bool = True  # anneal the learning rate
+    anneal_power: float = 1.0  # 1: linearly; 2: with the square of the updates that are left
     input_scale: float = 20.0  # observations in 0..1 are multiplied by this before the networks
     average: float = 0.0  # share of the updates so far over which the policy is averaged; 0: the last one
     normalize_values: bool = False  # the critic learns values in units of the returns' standard deviation
@@ -56,6 +57,7 @@ class PPOConfig:
         check_solver_config(self)
         check_real("gae_lambda", self.gae_lambda, min=0, max=1)
         check_real("clip", self.clip, min=1e-9)
+        check_real("anneal_power", self.anneal_power, min=1e-9)
         check_real("max_grad_norm", self.max_grad_norm, min=1e-9)
         if self.batch % self.minibatch:
             raise ValueError(
@@ -106,11 +108,11 @@ class PPO:
 
     def optimizer(self) -> optax.GradientTransformation:
         c = self.config
-        rate = optax.linear_schedule(c.learning_rate, 0.0, self.updates) if c.anneal else c.learning_rate
+        annealed = optax.polynomial_schedule(c.learning_rate, 0.0, c.anneal_power, self.updates)
         steps = c.epochs * (c.batch // c.minibatch)
 
         def schedule(count: Array) -> Array:  # annealed per update, as CleanRL
-            return jnp.asarray(rate(count // steps) if callable(rate) else rate)
+            return jnp.asarray(annealed(count // steps) if c.anneal else c.learning_rate)
 
         return optax.chain(optax.clip_by_global_norm(c.max_grad_norm), optax.adam(schedule, eps=1e-5))
 

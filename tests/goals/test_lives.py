@@ -1,0 +1,96 @@
+"""Moments of lives: counted as a plain loop counts them, and nearer to the truth than the sample itself."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bisimulator.goals import lives
+from bisimulator.goals.lives import LifeMeasure
+
+GROUPS, ENVS, STEPS, MOMENTS = 2, 8, 40, 3
+MEASURE = LifeMeasure(window=50_000.0, recent=1.0)  # recent: the newest batch alone
+measure = jax.jit(MEASURE.measure)
+moments = jax.jit(MEASURE.moments)
+
+
+def start(key):
+    return MEASURE.init(key, num_envs=ENVS, num_groups=GROUPS, observation_size=2, num_moments=MOMENTS)
+
+
+class Stream:
+    """Lives of one to five decisions. What a decision brings depends on what the life began with."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.left = np.zeros(ENVS, int)
+        self.first, self.group = np.zeros(ENVS), np.zeros(ENVS, int)
+        self.sums, self.ended = np.zeros((ENVS, MOMENTS)), []
+
+    def batch(self, cut=0.0):
+        rows = []
+        for _ in range(STEPS):
+            new = self.left == 0
+            self.left[new] = self.rng.integers(1, 6, new.sum())
+            self.first[new] = self.rng.uniform(size=new.sum())
+            self.group[new] = self.rng.integers(0, GROUPS, new.sum())
+            self.sums[new] = 0
+            accepted = self.first > 0.4 + 0.2 * self.group
+            reward = accepted * self.rng.normal(1, 0.1, ENVS)
+            added = np.stack([np.ones(ENVS), accepted, reward], -1)
+            self.sums += added
+            self.left -= 1
+            terminated = self.left == 0
+            truncated = ~terminated & (self.rng.uniform(size=ENVS) < cut)
+            self.left[truncated] = 0
+            self.ended += [(self.group[env], self.sums[env].copy()) for env in np.flatnonzero(terminated)]
+            obs = np.stack([self.first, self.rng.uniform(size=ENVS)], -1)
+            rows.append((obs, added, self.group.copy(), terminated, truncated))
+        obs, added, group, *flags = (np.stack(column) for column in zip(*rows, strict=True))
+        return obs.astype(np.float32), added.astype(np.float32), group, *flags
+
+
+def test_whole_lives_are_counted_once_also_across_batches(key):
+    stream, state = Stream(0), start(key)
+    for _ in range(3):
+        before = len(stream.ended)
+        state = measure(state, *stream.batch(cut=0.1))
+        expected = np.zeros((GROUPS, MOMENTS))
+        for group, sums in stream.ended[before:]:
+            expected[group] += sums
+        np.testing.assert_allclose(state.recent, expected, rtol=1e-5)
+    number = np.bincount([group for group, _ in stream.ended])
+    np.testing.assert_allclose(state.all_starts[:, -1], number, rtol=1e-6)
+
+
+def test_the_first_sample_is_all_there_is_so_it_is_not_corrected(key):
+    state = measure(start(key), *Stream(0).batch())
+    np.testing.assert_allclose(moments(state), state.recent, rtol=1e-4, atol=1e-3)
+
+
+def test_small_samples_come_nearer_to_the_truth(key):
+    stream, state, found = Stream(1), start(key), []
+    for _ in range(300):
+        state = measure(state, *stream.batch())
+        found.append((state.recent, moments(state)))
+    sample, corrected = np.asarray(found[100:]).transpose(1, 0, 2, 3)
+    truth = np.array([0.6, 0.4])
+    for column in (1, 2):  # approvals and rewards per decision
+        raw, better = (x[:, :, column] / x[:, :, 0] for x in (sample, corrected))
+        error = better.std(0) / len(better) ** 0.5
+        # what all lives so far say of first observations is itself a sample, of 300 batches
+        known = raw.std(0) / 200**0.5
+        assert (np.abs(better.mean(0) - truth) < 4 * np.hypot(error, known)).all()
+        assert (better.var(0) < 0.5 * raw.var(0)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_solution_of_a_regression(seed):
+    rng = np.random.default_rng(seed)
+    features = np.tanh(rng.normal(size=(GROUPS, 200, lives._FEATURES)))
+    features[..., -1] = 1
+    squares, target = features.transpose(0, 2, 1) @ features, rng.normal(size=(GROUPS, lives._FEATURES))
+    ridge = (1 + lives._RIDGE * 200) * np.eye(lives._FEATURES)
+    expected = np.linalg.solve(squares + ridge, target[..., None])[..., 0]
+    found = lives._solve(jnp.asarray(squares, jnp.float32), jnp.asarray(target, jnp.float32))
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
