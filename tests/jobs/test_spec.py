@@ -122,7 +122,8 @@ def test_specs_do_not_change():
 def test_a_goal_is_trained_on_lives_and_evaluated_with_sampled_actions(options, expected):
     spec = make_spec(**({"scenario": "lending", "method": "ppo"} | options))
     assert (spec.view, spec.goal, spec.greedy) == expected
-    assert spec.control == (GoalConfig() if spec.goal else None)
+    gain = 6.0 if spec.view == "life" else 3.0
+    assert spec.control == (GoalConfig(proportional=gain) if spec.goal else None)
 
 
 @pytest.mark.parametrize("name", methods_for(registry.lookup("environment", "lending")))
@@ -159,8 +160,9 @@ def test_the_solver_follows_the_view_and_the_goal(method):
 
 def test_control_changes_only_what_it_names():
     spec = make_spec("lending", "ppo", goal="min-recall=0.9", control={"eta": 0.2})
-    assert spec.control == GoalConfig(eta=0.2)
-    assert make_spec("lending", "ppo", goal="min-recall=0.9", control=GoalConfig(eta=0.2)) == spec
+    default = make_spec("lending", "ppo", goal="min-recall=0.9").control
+    assert spec.control == dataclasses.replace(default, eta=0.2)
+    assert make_spec("lending", "ppo", goal="min-recall=0.9", control=spec.control) == spec
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,8 @@ def test_the_solver_of_a_spec_pursues_its_goal():
     method = spec.make_solver(spec.make_env()).method
     assert isinstance(method, GoalHooks)
     assert method.controller.goal == Goal.parse("min-recall=0.9")
-    assert method.controller.config == GoalConfig(eta=0.2)
+    assert method.controller.config == spec.control
+    assert spec.control.eta == 0.2
 
 
 @pytest.mark.parametrize("method", ["ppo", "dqn", "ppo-bisimulator"])

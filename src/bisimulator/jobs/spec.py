@@ -151,7 +151,7 @@ def make_spec(
         seeds=check_seeds(seeds),
         view=view,
         goal="" if asked is None else asked.text,
-        control=None if asked is None else with_options(GoalConfig(), control, "the control of a goal"),
+        control=None if asked is None else _with_control(view, control),
         greedy=asked is None if greedy is None else greedy,
         solver=solver,
         config=config,
@@ -168,7 +168,13 @@ _IN_LIVES: dict[str, dict[str, object]] = {
 # them, and it stays stochastic: DQN samples too, because a greedy policy jumps between thresholds. What DQN explores
 # counts towards the goal, so it stops early.
 _WITH_GOAL: dict[str, dict[str, object]] = {
-    "ppo": {"num_envs": 16, "learning_rate": 3e-4, "minibatch": 128, "average": 0.2},
+    "ppo": {
+        "num_envs": 16,
+        "learning_rate": 3e-4,
+        "anneal_power": 2.0,
+        "minibatch": 256,
+        "average": 0.4,
+    },
     "dqn": {
         "learning_rate": 5e-5,
         "average": 0.2,
@@ -177,6 +183,10 @@ _WITH_GOAL: dict[str, dict[str, object]] = {
         "epsilon_fraction": 0.2,
     },
 }
+
+
+# violations are measured more precisely on lives (`goals.lives`), so the multipliers can follow them more closely
+_CONTROL: dict[View, dict[str, object]] = {"life": {"proportional": 6.0}, "queue": {}}
 
 
 def default_view(scenario: str, method: str, *, with_goal: bool = False) -> View:
@@ -198,6 +208,11 @@ def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:
     """The solver's default configuration for a view and a goal."""
     changes = (_IN_LIVES[name] if view == "life" else {}) | (_WITH_GOAL[name] if with_goal else {})
     return with_options(SOLVERS[name][1](), changes, f"solver {name!r}")
+
+
+def _with_control(view: View, control: object) -> GoalConfig:
+    what = "the control of a goal"
+    return with_options(with_options(GoalConfig(), _CONTROL[view], what), control, what)
 
 
 def _check_applicants(scenario: str, method: str, goal: Goal | None, group_blind: bool) -> None:
