@@ -72,13 +72,16 @@ def failing(fault: str, after: int) -> Iterator[None]:
 def _work(pipe: Connection, checkpoint_seconds: float) -> None:
     """Run the commands that come and send their exit codes back.
 
-    Checkpoints and chunks are as short as asked for, so that many kills find something new to break.
+    Checkpoints and chunks are as short as asked for, so that many kills find something new to break. Whoever comes after
+    a kill finds every program compiled.
     """
     from bisimulator.cli.app import main
+    from bisimulator.jobs import run
     from bisimulator.solvers import trainer
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     trainer.CHECKPOINT_SECONDS = trainer._SECONDS_PER_CHUNK = checkpoint_seconds
+    run._SECONDS_WORTH_CACHING = 0.0
     with suppress(EOFError):
         while True:
             command, fault, after = pipe.recv()
