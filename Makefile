@@ -7,7 +7,7 @@ PIP := $(BIN)/python $(INSTALL)
 # program less than many
 FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
-.PHONY: demo test pytest check-long golden lint docs site-assets build clean
+.PHONY: demo test pytest check-long golden lint hashes docs site-assets build clean
 
 demo: .venv/.runtime
 	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
@@ -32,6 +32,13 @@ lint: .venv/.development
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# writes requirements.txt anew, after a change of pyproject.toml or constraints.txt; needs uv and the network
+hashes:
+	{ echo '# Exact versions, with the hashes of their files, of what `make demo` installs; written by `make hashes`.'; \
+	echo 'hatchling>=1.27,<2' | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --constraint constraints.txt pyproject.toml -; } > requirements.new
+	mv requirements.new requirements.txt
 
 # strict: it fails on a page that is not in the navigation, a dead link, or a public name without an API entry
 docs: .venv/.docs
@@ -73,10 +80,10 @@ clean:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-# hatchling first and no isolated build, so that what builds the package is pinned as well
-.venv/.runtime: .venv/.python pyproject.toml constraints.txt
-	$(PIP) hatchling
-	$(PIP) --no-build-isolation --editable .
+# no isolated build, so that what builds the package is pinned as well
+.venv/.runtime: .venv/.python pyproject.toml constraints.txt requirements.txt
+	$(PIP) --require-hashes --no-deps --requirement requirements.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # torch first and alone: resolved together with others it would bring several GB of accelerator packages
