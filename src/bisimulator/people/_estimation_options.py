@@ -47,11 +47,13 @@ class EstimationOptions:
 
 def _check_groups(groups: object) -> None:
     if isinstance(groups, str):
-        raise TypeError(f"groups must be a list of names, got {shown(groups)}; pass ({shown(groups)},)")
+        raise TypeError(f"groups must be a sequence of names, got {shown(groups)}; pass ({shown(groups)},)")
     if groups is not None and not (
         isinstance(groups, Collection) and all(isinstance(name, str) for name in groups)
     ):
-        raise TypeError(f"groups must be a list of names, got {shown(groups)}; pass names such as ('a', 'b')")
+        raise TypeError(
+            f"groups must be a sequence of names, got {shown(groups)}; pass names such as ('a', 'b')"
+        )
 
 
 class OptionKeywords(TypedDict, total=False):
