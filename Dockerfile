@@ -11,7 +11,7 @@ RUN apt-get update \
 
 USER user
 WORKDIR /home/user/bisimulator
-COPY --chown=user:user pyproject.toml constraints.txt Makefile README.md LICENSE ./
+COPY --chown=user:user pyproject.toml constraints.txt requirements.txt Makefile README.md LICENSE ./
 COPY --chown=user:user src ./src
 RUN make .venv/.runtime
 

@@ -6,12 +6,12 @@ PIP := $(BIN)/python $(INSTALL)
 # installs in a fraction of pip's time, on all cores; pip itself where uv finds no packages (it does not read pip's settings)
 UV := VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --compile-bytecode --constraint constraints.txt
 DEVELOPMENT := .[sb3,track,models,oracle,dev]
-install = $(UV) --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isolation --editable '$(1)'
+extras = $(UV) --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isolation --editable '$(1)'
 # compiling is most of the tests' time: the older of XLA's two code generators needs two thirds of it, and one module per
 # program less than many
 FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
-.PHONY: demo test pytest check-long golden lint docs site-assets build clean
+.PHONY: demo test pytest check-long golden lint hashes docs site-assets build clean
 
 demo: .venv/.runtime
 	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
@@ -36,6 +36,13 @@ lint: .venv/.development
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# writes requirements.txt anew, after a change of pyproject.toml or constraints.txt
+hashes: .venv/.uv
+	{ echo '# Exact versions, with the hashes of their files, of what `make demo` installs; written by `make hashes`.'; \
+	echo 'hatchling>=1.27,<2' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --constraint constraints.txt pyproject.toml -; } > requirements.new
+	mv requirements.new requirements.txt
 
 # strict: it fails on a page that is not in the navigation, a dead link, or a public name without an API entry
 docs: .venv/.docs
@@ -77,23 +84,27 @@ clean:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-# hatchling first and no isolated build, so that what builds the package is pinned as well
-.venv/.runtime: .venv/.python pyproject.toml constraints.txt
-	$(PIP) hatchling uv
-	$(call install,.)
+# no isolated build, so that what builds the package is pinned as well
+.venv/.runtime: .venv/.python pyproject.toml constraints.txt requirements.txt
+	$(PIP) --require-hashes --no-deps --requirement requirements.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.uv: .venv/.python constraints.txt
+	$(PIP) uv
 	@touch $@
 
 # torch first and alone: resolved together with others it would bring several GB of accelerator packages
-.venv/.development: .venv/.runtime
+.venv/.development: .venv/.runtime .venv/.uv
 	$(PIP) torch==2.13.0
-	$(call install,$(DEVELOPMENT))
+	$(call extras,$(DEVELOPMENT))
 	@touch $@
 
 # Ray, for the one long test of a cluster
 .venv/.cluster: .venv/.development
-	$(call install,.[cluster])
+	$(call extras,.[cluster])
 	@touch $@
 
-.venv/.docs: .venv/.runtime
-	$(call install,.[docs])
+.venv/.docs: .venv/.runtime .venv/.uv
+	$(call extras,.[docs])
 	@touch $@

@@ -4,24 +4,27 @@ Run `python benchmarks/kills.py`. A quick reproduction is started, stopped at a 
 times: killed with SIGKILL, asked to stop with SIGTERM, by a full disk, or by a file that cannot be read. A store that
 is finished before is compared and the next one begun. In the end every file of every job must be the same, bit for bit,
 as in an undisturbed run, and nothing unfinished may lie about.
+Only a killed process is replaced; the others start the command again themselves, with what they have compiled.
 Another command can be given after `--`, such as `-- compare college --methods dqn --steps 50000`.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import multiprocessing
 import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs._lock import is_held
@@ -30,55 +33,112 @@ from bisimulator.jobs.seal import DONE
 COMMAND = (
     "reproduce --quick --scenario lending --methods ppo,ppo-bisimulator-reward,ppo-bisimulator,dqn,max-util"
 )
-# the command itself, with checkpoints and chunks as short as asked for, so that many kills find something new to break,
-# and with one call of the operating system that fails
-_CHILD = """
-import errno, os, sys
-from pathlib import Path
-seconds, fault, after = float(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-calls = 0
+_DIFFERS = "timing.json"  # says how long a job took
+SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM}
+# a call of the operating system that fails, with which error, and how many calls there may be before
+FAULTS = {"disk full": (os, "fsync", errno.ENOSPC, 100), "read error": (Path, "read_bytes", errno.EIO, 10)}
+STOPPED, FAILED = 130, 1  # exit codes
+_CODES = {
+    "SIGKILL": (-signal.SIGKILL,),
+    "SIGTERM": (STOPPED, -signal.SIGTERM),
+    "disk full": (FAILED,),
+    "read error": (FAILED,),
+}  # how each of them ends
 
-def failing(function, number):
-    def call(first, *others, **keywords):
-        global calls
+
+@contextmanager
+def failing(fault: str, after: int) -> Iterator[None]:
+    """One call of the operating system fails."""
+    if fault not in FAULTS:
+        yield
+        return
+    place, name, number, _ = FAULTS[fault]
+    function, calls = getattr(place, name), 0
+
+    def call(first: Any, *others: Any, **keywords: Any) -> Any:
+        nonlocal calls
         calls += 1
         if calls == after:
             raise OSError(number, os.strerror(number), str(first))
         return function(first, *others, **keywords)
-    return call
 
-if fault == "disk full":
-    os.fsync = failing(os.fsync, errno.ENOSPC)
-if fault == "read error":
-    Path.read_bytes = failing(Path.read_bytes, errno.EIO)
-from bisimulator.solvers import trainer
-trainer.CHECKPOINT_SECONDS = trainer._SECONDS_PER_CHUNK = seconds
-from bisimulator.cli.app import main
-sys.exit(main(sys.argv[4:]))
-"""
-_DIFFERS = "timing.json"  # says how long a job took
-SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM}
-FAULTS = ("disk full", "read error")
-_CODES = {
-    "SIGKILL": (-9,),
-    "SIGTERM": (130, -15),
-    "disk full": (1,),
-    "read error": (1,),
-}  # how each of them ends
-_MAX_CALLS = 40  # of which one fails
+    setattr(place, name, call)
+    try:
+        yield
+    finally:
+        setattr(place, name, function)
 
 
-def start(
-    command: list[str], out: Path, checkpoint_seconds: float, fault: str = "", after: int = 0
-) -> subprocess.Popen[bytes]:
-    options = [str(checkpoint_seconds), fault, str(after)]
-    arguments = [sys.executable, "-c", _CHILD, *options, *command, "--out", str(out)]
-    return subprocess.Popen(arguments, stdout=subprocess.DEVNULL, start_new_session=True)
+def _work(pipe: Connection, checkpoint_seconds: float) -> None:
+    """Run the commands that come and send their exit codes back.
+
+    Checkpoints and chunks are as short as asked for, so that many kills find something new to break. Whoever comes after
+    a kill finds every program compiled.
+    """
+    from bisimulator.cli.app import main
+    from bisimulator.jobs import run
+    from bisimulator.solvers import trainer
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    trainer.CHECKPOINT_SECONDS = trainer._SECONDS_PER_CHUNK = checkpoint_seconds
+    run._SECONDS_WORTH_CACHING = 0.0
+    with suppress(EOFError):
+        while True:
+            command, fault, after = pipe.recv()
+            with failing(fault, after):
+                code = main(command)
+            pipe.send(code)
 
 
-def finish(command: list[str], out: Path, checkpoint_seconds: float) -> None:
-    code = start(command, out, checkpoint_seconds).wait()
-    if code:
+class Worker:
+    """A process that runs the command as often as it is told to, and is replaced where it has died.
+
+    All of them are forks of one that has imported the package and done nothing with it.
+    """
+
+    def __init__(self, command: list[str], checkpoint_seconds: float):
+        self._command, self._seconds = command, checkpoint_seconds
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["bisimulator.cli.app", "bisimulator.api"])
+        self._start()
+
+    def _start(self) -> None:
+        self._pipe, other = self._context.Pipe()
+        self._process = self._context.Process(target=_work, args=(other, self._seconds), daemon=True)
+        self._process.start()
+        other.close()
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join()
+
+    def begin(self, out: Path, fault: str = "", after: int = 0) -> None:
+        self._pipe.send(([*self._command, "--out", str(out)], fault, after))
+
+    def ends(self, within: float) -> bool:
+        return self._pipe.poll(within)
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self._process.pid, number)  # type: ignore[arg-type]
+
+    def code(self) -> int:
+        """How the command ended; whoever died of it is replaced."""
+        try:
+            return int(self._pipe.recv())
+        except (EOFError, ConnectionResetError):
+            return self.replace()
+
+    def replace(self) -> int:
+        self._pipe.close()
+        self._process.join()
+        code = self._process.exitcode
+        self._start()
+        return code or 0
+
+
+def finish(worker: Worker, out: Path) -> None:
+    worker.begin(out)
+    if code := worker.code():
         raise SystemExit(f"the command ended with code {code}")
 
 
@@ -93,26 +153,21 @@ def in_training(out: Path, since: float) -> bool:
 
 
 def live(
-    command: list[str],
-    out: Path,
-    checkpoint_seconds: float,
-    seconds: float,
-    when: Callable,
-    how: str = "SIGKILL",
-    after: int = 0,
+    worker: Worker, out: Path, seconds: float, when: Callable, how: str = "SIGKILL", after: int = 0
 ) -> bool:
     """Start it and stop it some time after `when` holds, or by a fault; whether it was stopped before it was done."""
-    process, since = start(command, out, checkpoint_seconds, how if how in FAULTS else "", after), time.time()
+    since, sent = time.time(), False
+    worker.begin(out, how, after)
     if how in SIGNALS:
-        while process.poll() is None and not _holds(when, out, since):
-            time.sleep(0.02)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=seconds)
-        if process.poll() is None:
-            os.killpg(process.pid, SIGNALS[how])
-    code = process.wait()
+        while not worker.ends(within=0.02) and not _holds(when, out, since):
+            pass
+        if sent := not worker.ends(within=seconds):
+            worker.signal(SIGNALS[how])
+    code = worker.code()
     if code not in (0, *_CODES[how]):
         raise SystemExit(f"after {how} the command ended with code {code}")
+    if sent and code == 0:  # the signal came too late for the command, not for the process
+        worker.replace()
     return code != 0
 
 
@@ -156,28 +211,29 @@ def main(
 ) -> int:
     """How many stores were finished; raises where one differs."""
     chance, began = random.Random(seed), time.monotonic()
-    finish(command, out / "undisturbed", checkpoint_seconds)
+    worker = Worker(command, checkpoint_seconds)
+    finish(worker, out / "undisturbed")
     expected = jobs(out / "undisturbed")
     print(f"undisturbed: {time.monotonic() - began:.0f} s, {len(expected)} files", flush=True)
     killed = stores = 0
     while killed < kills:
         store, here = out / f"disturbed-{stores}", 0
         while killed < kills and live(
-            command,
+            worker,
             store,
-            checkpoint_seconds,
             seconds=chance.uniform(0, within),
             when=chance.choice([at_work, in_training]),
             how=(how := chance.choice([*SIGNALS, *FAULTS])),
-            after=chance.randint(1, _MAX_CALLS),
+            after=chance.randint(1, FAULTS[how][-1]) if how in FAULTS else 0,
         ):
             killed, here = killed + 1, here + 1
             print(f"stopped {killed} of {kills} by {how}, {time.monotonic() - began:.0f} s", flush=True)
-        finish(command, store, checkpoint_seconds)
+        finish(worker, store)
         compare(jobs(store), expected)
         shutil.rmtree(store)
         stores += 1
         print(f"store {stores}: the same after {here} kills", flush=True)
+    worker.close()
     return stores
 
 

@@ -215,6 +215,12 @@ def check_bool(name: str, value: object) -> bool:
     return bool(value)
 
 
+def check_function(name: str, value: object) -> None:
+    """Raise a TypeError unless the value can be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, got {shown(value)}; pass one, such as {name}=print")
+
+
 def check_path(name: str, value: object) -> Path:
     """Convert to a path; a text that no file can be called is refused."""
     if not isinstance(value, str | Path):

@@ -3,20 +3,22 @@
 import pytest
 
 from benchmarks import kills
+from tests.small import SET, SOLVER_OPTIONS, on_command_line
 
-COMMAND = (
-    "compare lending --methods ppo --seeds 1 --steps 15360 --episodes 1 --curve-every 5120 --curve-episodes 1"
-)
-SMALL = "--set population=30 horizon=100"
+# 100 updates, each with a checkpoint: a second of work to be stopped in
+COMMAND = "train lending ppo --seeds 2 --steps 800 --episodes 1 --curve-every 200 --curve-episodes 1"
 
 
 # tests/jobs/test_run.py has the quick ones, which stop a job at chosen moments
 @pytest.mark.long
-def test_killed_and_resumed_it_ends_the_same(tmp_path, monkeypatch, capsys):
+def test_killed_and_resumed_it_ends_the_same(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-    command = [*COMMAND.split(), *SMALL.split()]
+    command = [*COMMAND.split(), *SET, *on_command_line(SOLVER_OPTIONS, prefix="solver.")]
     kills.main(command, kills=200, within=0.5, checkpoint_seconds=0.0, seed=3, out=tmp_path / "out")
-    assert "the same after" in capsys.readouterr().out
+    told = capfd.readouterr().out
+    assert "stopped 200 of 200" in told
+    for how in (*kills.SIGNALS, *kills.FAULTS):
+        assert f"by {how}" in told
 
 
 def test_what_differs_is_named():

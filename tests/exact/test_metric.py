@@ -217,7 +217,7 @@ GOOD = (np.eye(2), np.zeros(2))
         ((*GOOD, 0.9), {"tol": -1}, "tol must lie in"),
         ((*GOOD, 0.9), {"groups": [1]}, "one label per state"),
         ((*GOOD, 0.9), {"groups": [1, 1]}, "pass between"),
-        ((*GOOD, 0.9), {"groups": [1, 2], "between": (1, 3)}, "between names 3"),
+        ((*GOOD, 0.9), {"groups": [1, 2], "between": (1, 3)}, "must name two of"),
         ((*GOOD, 0.9), {"between": (1, 2)}, "needs groups"),
         (([[0.5, 0.5], [0, 1]], [0, 0], 0.9), {"groups": [1, 2]}, "from one group to another"),
     ],

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bisimulator
@@ -50,6 +50,13 @@ def test_an_environment_is_sane_or_refused(examples):
             assert np.isfinite(np.asarray(p.accept_rewards)).all()
 
     check()
+
+
+@pytest.mark.parametrize("name", [name for name in ENVIRONMENTS if "group_names" in PARAMETERS[name]])
+@pytest.mark.parametrize("names", [0, 5, "ab", ["a", "a"], ["a", 1]])
+def test_names_of_groups_are_names(name, names):
+    with pytest.raises(ValueError, match="group_names must"):
+        bisimulator.make(name, group_names=names)
 
 
 @EXAMPLES
@@ -99,6 +106,7 @@ def test_a_population_is_sane_or_refused(examples):
             max_size=2,
         ),
     )
+    @example(rows=[("a", "1", "1")], options={"groups": np.ones((2, 7))})
     def check(rows, options):
         columns = {name: [row[i] for row in rows] for i, name in enumerate(("group", "score", "repaid"))}
         try:

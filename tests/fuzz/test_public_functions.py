@@ -2,12 +2,13 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bisimulator
-from bisimulator import policies
+from bisimulator import evaluation, exact, policies
 from tests.fuzz.odd_values import CLEAN, EXAMPLES, ODD, check_clean
 
 ENV = bisimulator.make("lending", population=5, horizon=20)
@@ -41,6 +42,48 @@ CALLS = {
         {"source": TABLE, "people": "size", "default_rate": "late", "bins": 2},
         ["source", "group", "score", "share", "cumulative_share", "repayment_rate", "default_rate", "people"],
     ),
+    bisimulator.frontier: (
+        {"env": ENV, "criterion": "nothing"},
+        ["env", "criterion", "group_blind", "on_progress"],
+    ),
+    bisimulator.certify: (
+        {"env": ENV, "policy": "nothing"},
+        ["env", "policy", "gamma", "episodes", "seeds"],
+    ),
+    bisimulator.evaluate: (
+        {"env": ENV, "policy": "nothing"},
+        ["env", "policy", "episodes", "seeds"],
+    ),
+    bisimulator.group_metrics: (
+        {"env": "nothing", "policy": policies.accept_all()},
+        ["env", "policy", "episodes", "seed", "accepted", "num_groups"],
+    ),
+    evaluation.decision_table: ({"env": ENV, "policy": policies.accept_all()}, ["env", "policy", "path"]),
+    exact.best_return: ({"env": ENV, "min_recalls": 0.5}, ["env", "min_recalls"]),
+    exact.expect: ({"env": ENV, "policy": np.ones((2, 7))}, ["env", "policy"]),
+    exact.visit_discount: ({"env": ENV, "gamma": 0.9}, ["env", "gamma"]),
+    exact.optimal_transport: (
+        {"cost": np.eye(2), "source": [0.5, 0.5], "target": [0.5, 0.5]},
+        ["cost", "source", "target"],
+    ),
+    exact.bisimulation_metric: (
+        {"transition": np.eye(2), "reward": [0.0, 1.0], "gamma": 0.5},
+        ["transition", "reward", "gamma", "groups", "tol", "between", "couplings"],
+    ),
+    exact.all_actions_metric: (
+        {"transition": [np.eye(2)], "reward": [[0.0, 1.0]], "gamma": 0.5},
+        ["transition", "reward", "gamma", "tol", "couplings"],
+    ),
+    exact.bisimulation_relation: (
+        {"transition": np.eye(2), "reward": [0.0, 1.0]},
+        ["transition", "reward", "tol"],
+    ),
+    exact.policy_average: (
+        {"transition": [np.eye(2)], "reward": [[0.0, 1.0]], "policy": [[1.0, 1.0]]},
+        ["transition", "reward", "policy"],
+    ),
+    policies.random: ({}, ["probability"]),
+    policies.clock: ({}, ["probabilities"]),
     policies.table: ({}, ["probabilities"]),
     policies.thresholds: ({}, ["levels"]),
     policies.as_policy: ({}, ["policy"]),

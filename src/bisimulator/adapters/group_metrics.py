@@ -20,7 +20,7 @@ from bisimulator.adapters._episodes import ActFunction, AnyEnv, Model, act_funct
 from bisimulator.adapters._group_rates import RATES, decision_moments, rates
 from bisimulator.adapters.group_info import check_groups, env_attribute, group_spec
 from bisimulator.core import Values
-from bisimulator.errors import MAX_EPISODES, MAX_SEED, check_int
+from bisimulator.errors import MAX_EPISODES, MAX_SEED, check_function, check_int, explain, shown
 from bisimulator.evaluation.intervals import Interval, mean_interval
 from bisimulator.goals.moments import M
 from bisimulator.policies import Policy
@@ -183,7 +183,9 @@ def group_metrics(
     """
     check_int("episodes", episodes, min=1, max=MAX_EPISODES)
     check_int("seed", seed, min=0, max=MAX_SEED)
-    opened = gymnasium.make(env) if isinstance(env, str) else env
+    if accepted is not None:
+        check_function("accepted", accepted)
+    opened = _open(env)
     attribute = partial(env_attribute, opened)
     visits = cast("float", attribute("decisions_per_person") or 1.0)
     groups = group_spec(attribute, num_groups).num_groups
@@ -206,6 +208,18 @@ def group_metrics(
     if isinstance(env, str):
         opened.close()
     return GroupMetrics(name, sums, returns)
+
+
+def _open(env: object) -> AnyEnv:
+    if isinstance(env, gymnasium.Env | VectorEnv):
+        return env
+    try:
+        return gymnasium.make(cast(str, env))
+    except (gymnasium.error.Error, ImportError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"env must be a Gymnasium environment or its id, got {shown(env)} ({explain(error)}); "
+            'pass "bisimulator/LendingLife-v0"'
+        ) from error
 
 
 def _interval(estimate: float, influence: Float[Values, "E"], name: str) -> Interval:

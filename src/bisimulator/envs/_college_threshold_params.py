@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 from bisimulator.core import Values
 from bisimulator.envs._per_group import count_groups, per_group
 from bisimulator.envs._without_applicants import WithoutApplicants, no_omega
-from bisimulator.errors import check_array, check_distribution, check_int, check_real, check_shape
+from bisimulator.errors import (
+    check_array,
+    check_distribution,
+    check_int,
+    check_names,
+    check_real,
+    check_shape,
+)
 
 MAX_APPLICANTS = 100_000
 
@@ -117,11 +124,6 @@ def make_params(
         (4,),
         "admitted and eligible, admitted and not, rejected and not, rejected and eligible",
     )
-    names = tuple(group_names)
-    if names and len(names) != count:
-        raise ValueError(
-            f"group_names must be {count} names, one per group, got {group_names!r}; pass names such as ('a', 'b')"
-        )
     as_float, as_int = partial(jnp.asarray, dtype=jnp.float32), partial(jnp.asarray, dtype=jnp.int32)
     noise = {"score_noise": score_noise, "threshold_noise": threshold_noise}
     sds = {name: check_real(name, value, min=0) for name, value in noise.items()}
@@ -140,7 +142,7 @@ def make_params(
         horizon=as_int(check_int("horizon", horizon, min=1, max=2**31 - 2)),
         omega=no_omega(count),
         applicants=check_int("applicants", applicants, min=1, max=MAX_APPLICANTS),
-        group_names=names,
+        group_names=check_names(group_names, count),
     )
 
 

@@ -13,9 +13,10 @@ from scipy.stats import t as student
 
 from bisimulator._html import html_table
 from bisimulator.core import Env, Values, require_env
-from bisimulator.errors import check_seeds
+from bisimulator.errors import MAX_EPISODES, check_int, check_seeds
 from bisimulator.evaluation._evaluate import evaluate
 from bisimulator.evaluation._exact_evaluation import acceptance_table
+from bisimulator.exact._finite import check_discount
 from bisimulator.exact._history import certify_history
 from bisimulator.exact.certificate import Certificate, certify_table
 from bisimulator.policies import Policy, as_policy
@@ -97,6 +98,9 @@ def certify(
         raise ValueError(
             f"a certificate compares all pairs of at most {_MAX_GROUPS:,} groups, got {env.num_groups:,}; merge groups"
         )
+    check_discount(gamma)
+    check_int("episodes", episodes, min=1, max=MAX_EPISODES)
+    check_seeds(seeds)
     checked = as_policy(policy)
     accept, reason = acceptance_table(env, checked)
     if accept is None:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
-from bisimulator.errors import check_array, check_distribution, check_real, check_shape
+from bisimulator.errors import check_array, check_distribution, check_real, check_shape, shown
 
 # A transition matrix (n, n), dense or sparse; and one per action, (A, n, n) or a list of A sparse matrices.
 Matrix: TypeAlias = ArrayLike | sp.sparray
@@ -30,7 +30,7 @@ def check_chain(transition: Matrix, reward: ArrayLike) -> tuple[sp.csr_array, Fl
 
 def check_process(transition: Matrices, reward: ArrayLike) -> tuple[list[sp.csr_array], Float[Values, "A n"]]:
     """A decision process: (A, n, n), dense or A sparse (n, n) matrices, and rewards (A, n)."""
-    matrices = [_check_rows(f"transition[{a}]", matrix) for a, matrix in enumerate(transition)]
+    matrices = [_check_rows(f"transition[{a}]", matrix) for a, matrix in enumerate(by_action(transition))]
     if not matrices:
         raise ValueError("transition has no actions, got 0; pass (A, n, n) with at least one action")
     rewards = check_array("reward", reward, ndim=(2,), hint="pass (A, n), one row per action")
@@ -42,6 +42,15 @@ def check_process(transition: Matrices, reward: ArrayLike) -> tuple[list[sp.csr_
             )
     check_shape("reward", rewards, (len(matrices), n), "actions, states of transition")
     return matrices, rewards
+
+
+def by_action(transition: Matrices) -> list[Matrix]:
+    """The matrix of each action."""
+    if sp.issparse(transition) or not isinstance(transition, Iterable):
+        raise TypeError(
+            f"transition must be one (n, n) matrix per action, got {shown(transition)}; pass (A, n, n)"
+        )
+    return list(transition)
 
 
 def check_discount(gamma: float) -> float:
@@ -77,7 +86,7 @@ def policy_average(
         >>> reward
         array([0.5, 0. ])
     """
-    transition = list(transition)
+    transition = by_action(transition)
     matrices, rewards = check_process(transition, reward)
     weights = check_distribution("policy", policy, ndim=(2,))
     check_shape("policy", weights, rewards.shape[::-1], "states, actions")

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from bisimulator.core import Env, PersonChain, Values
+from bisimulator.core import Env, PersonChain, Values, require_env
 from bisimulator.errors import check_probabilities, check_shape
 from bisimulator.exact._couplings import Couplings
 from bisimulator.exact._entries import (
@@ -56,6 +56,7 @@ def visit_discount(env: Env, gamma: float) -> float:
         >>> round(visit_discount(bisimulator.make("lending"), 0.99), 2)
         0.09
     """
+    require_env(env)
     gamma, rate = check_discount(gamma), 1 / env.params.population
     return gamma * rate / (1 - gamma * (1 - rate))
 

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from bisimulator.core import Env, Values
-from bisimulator.errors import check_array, check_known
+from bisimulator.errors import check_array, check_bool, check_function, check_known
 from bisimulator.exact._column_generation import ColumnPool
 from bisimulator.exact._frontier_result import Frontier, check_levels, check_range
 from bisimulator.exact._occupancy import groups_of
@@ -64,6 +64,8 @@ def frontier(
           min-recall 1: 3570.7 (score and group only: 3570.7)
     """
     chain = person_chain(env)
+    check_bool("group_blind", group_blind)
+    check_function("on_progress", on_progress)
     check_known("criterion", criterion, DEMANDS)
     kind = DEMANDS[criterion]
     if too_large := why_too_large(kind, env.num_groups, chain.num_scores):
@@ -140,12 +142,13 @@ def best_return(env: Env, min_recalls: ArrayLike) -> float:
         >>> round(best_return(bisimulator.make("lending"), [0.9, 0.8]), 1)
         4101.3
     """
-    pools = [ColumnPool(group) for group in groups_of(person_chain(env))]
+    groups = groups_of(person_chain(env))
     lowest = check_array("min_recalls", min_recalls, ndim=(0, 1), hint="pass one number, or one per group")
-    if lowest.shape not in ((), (len(pools),)):
+    if lowest.shape not in ((), (len(groups),)):
         raise ValueError(
-            f"min_recalls must be one number or one per group ({len(pools)}), got shape {lowest.shape}"
+            f"min_recalls must be one number or one per group ({len(groups)}), got shape {lowest.shape}"
         )
-    point = make_criterion(MinRecall, pools).solve(check_range("min_recalls", lowest, MinRecall))
+    checked = check_range("min_recalls", lowest, MinRecall)
+    point = make_criterion(MinRecall, [ColumnPool(group) for group in groups]).solve(checked)
     assert point is not None  # accepting everybody reaches every recall
     return point.upper_bound

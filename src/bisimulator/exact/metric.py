@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, splu
 
 from bisimulator._html import html_table
 from bisimulator.core import Values
-from bisimulator.errors import check_real
+from bisimulator.errors import check_bool, check_real, shown
 from bisimulator.exact._couplings import Couplings, order_rows, times
 from bisimulator.exact._finite import Matrices, Matrix, check_chain, check_discount, check_process
 from bisimulator.exact.transport import I32, I64
@@ -120,9 +120,9 @@ def bisimulation_metric(
     gamma = check_discount(gamma)
     if groups is None:
         if between is not None:
-            raise ValueError(f"between={between!r} needs groups; pass one group label per state")
+            raise ValueError(f"between={shown(between)} needs groups; pass one group label per state")
         return _howard([matrix], [matrix], rewards[None], rewards[None], gamma, tol, True, couplings)
-    first, second = _two_groups(matrix, np.asarray(groups), between)
+    first, second = _two_groups(matrix, _labels(groups), between)
     return _howard(
         [matrix[first][:, first]],
         [matrix[second][:, second]],
@@ -172,6 +172,7 @@ def _howard(
 ) -> Bisimulation:
     """Policy iteration over couplings; with several actions, alternating with the choice of the worst action."""
     tol = check_real("tol", tol, min=0)
+    check_bool("couplings", with_couplings)
     shape = (reward_left.shape[1], reward_right.shape[1])
     x, y = np.triu_indices(shape[0], 1) if symmetric else np.indices(shape).reshape(2, -1)
     pair_of = np.full(shape, len(x), np.int32)  # pairs x = y share the last number, an unknown that is 0
@@ -264,20 +265,29 @@ def _sorted_by_value(
     return [order_rows(matrix, value) for matrix in matrices]
 
 
+def _labels(groups: ArrayLike) -> Shaped[NDArray[np.generic], "n"]:
+    """Labels of groups that can be told apart."""
+    try:
+        labels = np.asarray(groups)
+        np.unique(labels)
+    except (TypeError, ValueError):
+        raise ValueError(f"groups must be one label per state, got {shown(groups)}; pass [0, 0, 1]") from None
+    return labels
+
+
 def _two_groups(
     matrix: sp.csr_array, groups: Shaped[NDArray[np.generic], "n"], between: tuple[object, object] | None
 ) -> tuple[Int[I64, "n1"], Int[I64, "n2"]]:
     """The states of the two groups, after checking that nobody changes group (Assumption 2)."""
     if groups.shape != (matrix.shape[0],):
         raise ValueError(f"groups must have one label per state, {matrix.shape[0]}, got shape {groups.shape}")
-    labels = np.unique(groups)
+    labels = np.unique(groups).tolist()
     if between is None:
         if len(labels) != 2:
-            raise ValueError(f"groups has {len(labels)} labels, {labels.tolist()}; pass between=(g, h)")
+            raise ValueError(f"groups has {len(labels)} labels, {shown(labels)}; pass between=(g, h)")
         between = (labels[0], labels[1])
-    for label in between:
-        if label not in labels:
-            raise ValueError(f"between names {label!r}, groups has {labels.tolist()}; name two of these")
+    if not isinstance(between, Sequence) or len(between) != 2 or not all(g in labels for g in between):
+        raise ValueError(f"between must name two of {shown(labels)}, got {shown(between)}; pass (g, h)")
     entries = matrix.tocoo()
     if (groups[entries.coords[0]] != groups[entries.coords[1]]).any():
         raise ValueError("transition leads from one group to another; nobody may change group (Assumption 2)")

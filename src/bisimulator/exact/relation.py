@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from bisimulator.core import Values
-from bisimulator.errors import check_real
+from bisimulator.errors import check_array, check_real
 from bisimulator.exact._finite import Matrices, Matrix, check_chain, check_process
 from bisimulator.exact.transport import I64
 
@@ -36,7 +36,8 @@ def bisimulation_relation(
         >>> bisimulation_relation([[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], reward=[0, 1, 1])
         array([0, 1, 1])
     """
-    if np.ndim(reward) == 1:
+    reward = check_array("reward", reward, ndim=(1, 2), hint="pass one number per state")
+    if reward.ndim == 1:
         matrix, chain_rewards = check_chain(cast(Matrix, transition), reward)
         matrices, rewards = [matrix], chain_rewards[None]
     else:

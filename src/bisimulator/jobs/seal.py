@@ -73,11 +73,13 @@ def read_config(folder: Path) -> dict[str, Any] | None:
 
 
 def _read(folder: Path) -> dict[str, Any]:
+    """The seal; empty unless it is, byte for byte, as it was written."""
     try:
-        found = json.loads((folder / DONE).read_bytes())
+        content = (folder / DONE).read_bytes()
+        found = json.loads(content)
     except (FileNotFoundError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) and files.json_bytes(found) == content else {}
 
 
 def _compare(path: Path, expected: object) -> str:

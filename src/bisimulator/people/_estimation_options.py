@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TypedDict
 
 from numpy.typing import ArrayLike
 
-from bisimulator.errors import check_array, check_int, check_known, check_real, shown
+from bisimulator.errors import check_array, check_bool, check_int, check_known, check_real, shown
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,12 +29,8 @@ class EstimationOptions:
     def __post_init__(self) -> None:
         check_known("missing", self.missing, ("refuse", "drop"))
         check_int("fewest", self.fewest, min=0)
-        if not isinstance(self.per_group, bool):
-            raise ValueError(f"per_group must be True or False, got {shown(self.per_group)}")
-        if isinstance(self.groups, str) or not isinstance(self.groups, Iterable | None):
-            raise TypeError(
-                f"groups must be a sequence of names, got {shown(self.groups)}; pass ({shown(self.groups)},)"
-            )
+        check_bool("per_group", self.per_group)
+        _check_groups(self.groups)
         if self.shrinkage is not None:
             check_real("shrinkage", self.shrinkage, min=0)
         if self.score_range is not None:
@@ -47,6 +43,17 @@ class EstimationOptions:
     @property
     def score_bounds(self) -> tuple[float, float]:
         return (0.0, math.inf) if self.score_range is None else self.score_range
+
+
+def _check_groups(groups: object) -> None:
+    if isinstance(groups, str):
+        raise TypeError(f"groups must be a sequence of names, got {shown(groups)}; pass ({shown(groups)},)")
+    if groups is not None and not (
+        isinstance(groups, Collection) and all(isinstance(name, str) for name in groups)
+    ):
+        raise TypeError(
+            f"groups must be a sequence of names, got {shown(groups)}; pass names such as ('a', 'b')"
+        )
 
 
 class OptionKeywords(TypedDict, total=False):

@@ -37,7 +37,11 @@ Diagnostics = Mapping[str, Float[NDArray[np.float32], "S"]]
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """The last chunk, averaged over seeds: what a progress bar or TensorBoard shows."""
+    """The last chunk, averaged over seeds: what a progress bar or TensorBoard shows.
+
+    How many updates a chunk has depends on how long they take, so two runs may report other averages of the same
+    training. What is learned, and learning curves, do not depend on it.
+    """
 
     update: int
     updates: int
