@@ -170,10 +170,10 @@ _IN_LIVES: dict[str, dict[str, object]] = {
 _WITH_GOAL: dict[str, dict[str, object]] = {
     "ppo": {
         "num_envs": 16,
-        "learning_rate": 3e-4,
+        "learning_rate": 6e-4,
         "anneal_power": 2.0,
         "minibatch": 256,
-        "average": 0.4,
+        "average": 0.3,
     },
     "dqn": {
         "learning_rate": 5e-5,
