@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from bisimulator.auditing._figures import draw_frontier
 from bisimulator.auditing.audit_page import GROUP_COLUMNS, cell, render_audit
 from bisimulator.auditing.decision_words import rule_in_words
 from bisimulator.auditing.section_words import caveats
@@ -65,6 +66,18 @@ def test_it_has_every_sentence_and_every_number(page, result):
                 f'<td data-title="{GROUP_COLUMNS[column][0]}">{cell(result, column, g)}</td>'
                 in page.replace("&#39;", "'")
             )
+
+
+def test_labels_of_the_frontier_keep_clear_of_the_arrows(result):
+    groups = {**result.groups, "recall": (np.full(2, 0.3), np.full(2, np.nan))}  # far left: a long arrow
+    changed = dataclasses.replace(result.consequences, groups=groups)
+    axis = draw_frontier(dataclasses.replace(result, consequences=changed)).axes[0]
+    boxes = [text.get_window_extent() for text in axis.texts if text.get_text()]
+    arrows = [text for text in axis.texts if not text.get_text()]
+    assert len(arrows) == 2
+    for arrow in arrows:
+        for place in np.linspace(*axis.transData.transform([arrow.xyann, arrow.xy]), 100):
+            assert not any(box.contains(*place) for box in boxes)
 
 
 def test_it_shows_the_policies_that_it_names(page, result):

@@ -53,7 +53,8 @@ def test_who_is_rejected(result):
 def test_where_people_end_up(result, end, way):
     text = statements(with_row(result, score_start=(600, 500), score_end=end))["Where people end up"]
     assert way in text
-    assert "<b>up</b> from 600 to" in text
+    assert f"scores is 100 at the start and {abs(end[0] - end[1]):.0f} at the end" in text
+    assert f"(<b>up</b> from 600 to {end[0]:.0f}, down from 500 to {end[1]:.0f})." in text
 
 
 def test_what_it_earns_names_the_bound(result):
@@ -135,6 +136,11 @@ def test_equal_groups_are_a_tie_in_words(result):
     text = statements(with_row(result, approval_rate=(0.5, 0.5), recall=(0.75, 0.75)))
     assert text["Who is accepted"] == "50% of applications are accepted, in every group."
     assert text["Who is rejected although they would repay"].endswith("25% are rejected, in every group.")
+
+
+def test_nothing_is_missing_to_the_bound_if_the_policy_is_the_best(audit_of):
+    text = statements(audit_of("accept-all"))["What it earns"]
+    assert text.endswith("; this one earns as much.")
 
 
 def test_a_rule_is_not_compared_with_itself(audit_of):
