@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bisimulator.jobs import run
+from tests.report.browser import Browser
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Compiling is most of the tests' time. The numbers mean the same; how fast they come is for benchmarks/ to say.
@@ -37,6 +38,13 @@ def own_cache(tmp_path_factory):
         patch.setattr(run, "_SECONDS_WORTH_CACHING", 0.05)
         run.use_compilation_cache()
         yield
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One browser for all pages: starting it takes as long as looking at them."""
+    with Browser(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -6,23 +6,16 @@ import re
 import numpy as np
 import pytest
 
-from bisimulator.auditing.audit_page import render_audit
-from tests.report.browser import HOW_TO_GET, LOADED, Browser, find_browser
+from tests.report.browser import HOW_TO_GET, LOADED, find_browser
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=HOW_TO_GET)
 
 
 @pytest.fixture(scope="module")
-def path(result, tmp_path_factory):
+def path(page, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "audit.html"
-    path.write_text(render_audit(result), encoding="utf-8")
+    path.write_text(page, encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
 
 
 @pytest.mark.parametrize(("width", "dark", "in_a_row"), [(1280, False, 3), (390, False, 1), (1280, True, 3)])

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from bisimulator.auditing.audit_output import TIME_COLUMNS, print_audit, write_audit
-from bisimulator.auditing.audit_page import GROUP_COLUMNS, cell, render_audit
+from bisimulator.auditing.audit_page import GROUP_COLUMNS, cell
 from bisimulator.auditing.summary_words import summary_note, summary_statements
 
 FILES = ("index.html", "groups.csv", "over_time.csv", "fairer_policy.csv")
@@ -35,15 +35,15 @@ def test_statements_and_notes_are_printed(printed, result):
     assert "Note: First & last." in printed
 
 
-def test_printing_writes_nothing_and_writing_prints_nothing(result, tmp_path, capsys):
-    paths = write_audit(result, tmp_path / "audit")
+def test_printing_writes_nothing_and_writing_prints_nothing(result, page, tmp_path, capsys):
+    paths = write_audit(result, page, tmp_path / "audit")
     assert paths == [tmp_path / "audit" / name for name in FILES]
-    assert paths[0].read_text(encoding="utf-8") == render_audit(result)
+    assert paths[0].read_text(encoding="utf-8") == page
     assert capsys.readouterr().out == ""
 
 
-def test_tables_are_read_as_csv(result, tmp_path):
-    _, groups, over_time, decisions = write_audit(result, tmp_path)
+def test_tables_are_read_as_csv(result, page, tmp_path):
+    _, groups, over_time, decisions = write_audit(result, page, tmp_path)
     with groups.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["group"] for row in rows] == list(result.names)

@@ -5,23 +5,14 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
-import pytest
 
-import bisimulator
-from bisimulator.auditing.analysis import audit_policy
+from bisimulator.auditing._figures import draw_frontier
 from bisimulator.auditing.audit_page import GROUP_COLUMNS, cell, render_audit
-from bisimulator.auditing.audited_policy import AuditedPolicy
 from bisimulator.auditing.decision_words import rule_in_words
-from bisimulator.auditing.read_policy import read_policy
 from bisimulator.auditing.section_words import caveats
 from bisimulator.auditing.summary_words import summary_statements
 
 VOID = {"meta", "br", "img", "link", "use", "path", "rect", "circle"}
-
-
-@pytest.fixture(scope="module")
-def page(result):
-    return render_audit(result)
 
 
 class Tags(HTMLParser):
@@ -57,6 +48,8 @@ def test_names_from_outside_are_escaped(page):
     assert "<b>up</b>" not in page
     assert "&lt;b&gt;up&lt;/b&gt;" in page
     assert "First &amp; last." in page
+    for name in ("&lt;b&gt;up&lt;/b&gt;", "down"):
+        assert page.count(f"</svg>{name}</span>") == 3  # once in the legend of each of three figures
 
 
 def test_it_has_every_sentence_and_every_number(page, result):
@@ -75,11 +68,16 @@ def test_it_has_every_sentence_and_every_number(page, result):
             )
 
 
-def test_names_of_groups_in_figures_are_written_as_they_are(env):
-    named = bisimulator.make("lending", **{**env.settings, "group_names": ("$x_{$", "_b")})
-    text = render_audit(audit_policy(read_policy("600", named), people="", seeds=3, episodes=2))
-    for name in ("$x_{$", "_b"):
-        assert text.count(f"</svg>{name}</span>") == 3  # once in the legend of each of three figures
+def test_labels_of_the_frontier_keep_clear_of_the_arrows(result):
+    groups = {**result.groups, "recall": (np.full(2, 0.3), np.full(2, np.nan))}  # far left: a long arrow
+    changed = dataclasses.replace(result.consequences, groups=groups)
+    axis = draw_frontier(dataclasses.replace(result, consequences=changed)).axes[0]
+    boxes = [text.get_window_extent() for text in axis.texts if text.get_text()]
+    arrows = [text for text in axis.texts if not text.get_text()]
+    assert len(arrows) == 2
+    for arrow in arrows:
+        for place in np.linspace(*axis.transData.transform([arrow.xyann, arrow.xy]), 100):
+            assert not any(box.contains(*place) for box in boxes)
 
 
 def test_it_shows_the_policies_that_it_names(page, result):
@@ -96,21 +94,6 @@ def test_it_shows_the_policies_that_it_names(page, result):
 def test_it_is_the_same_each_time(page, result):
     again = render_audit(result)
     assert again == page
-
-
-class Opaque(bisimulator.policies.Policy):
-    """A policy whose probabilities are not known, so that its numbers are simulated."""
-
-    hidden: bisimulator.policies.Policy
-
-    def bind(self, env):
-        return self.hidden.bind(env)
-
-
-@pytest.fixture(scope="module")
-def simulated(result, env):
-    opaque = AuditedPolicy("opaque", "Hides what it does.", env, Opaque(result.audited.policy))
-    return audit_policy(opaque, people="", seeds=20, episodes=2)
 
 
 def test_on_an_exact_page_nothing_is_simulated(page, result):

@@ -8,7 +8,7 @@ import pytest
 import bisimulator
 from bisimulator.auditing.analysis import audit_policy
 from bisimulator.auditing.audit_output import write_audit
-from bisimulator.auditing.audit_page import cell
+from bisimulator.auditing.audit_page import cell, render_audit
 from bisimulator.auditing.read_policy import read_policy
 from bisimulator.auditing.section_words import certificate_sentences
 from bisimulator.auditing.summary_words import summary_statements
@@ -112,7 +112,7 @@ def test_a_finished_job_keeps_its_configuration_with_other_people(job):
 
 def test_the_files_have_the_same_numbers(of_job, job, tmp_path):
     _, result = job
-    written = write_audit(of_job, tmp_path)
+    written = write_audit(of_job, render_audit(of_job), tmp_path)
     assert [path.name for path in written[:3]] == ["index.html", "groups.csv", "over_time.csv"]
     page = written[0].read_text(encoding="utf-8")
     assert "Audit: max-util" in page

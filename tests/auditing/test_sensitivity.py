@@ -1,5 +1,7 @@
 """Numbers over an assumption are those of an environment with that value."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,10 @@ from bisimulator.auditing.sensitivity import (
     below_four_fifths,
     findings_in_words,
     looked_at,
+    rate_ranges,
+    sweep_assumptions,
 )
+from bisimulator.auditing.thresholds import from_thresholds
 from bisimulator.exact.chain import expect
 
 
@@ -36,9 +41,6 @@ def test_each_point_is_the_same_decisions_with_one_other_setting(result, env):
 
 
 def test_bins_stay_split(env):
-    from bisimulator.auditing.sensitivity import sweep_assumptions
-    from bisimulator.auditing.thresholds import from_thresholds
-
     audited = from_thresholds("500", env)
     accept = np.array([[0, 0, 0, 1, 1, 1, 1, 1]] * 2, float)  # every bin of 450 to 600 is split at a third
     assert audited.env.params.num_scores == 8
@@ -68,8 +70,6 @@ def test_a_finding_holds_around_the_audit_s_value():
 
 
 def test_policies_without_a_table_of_scores_have_no_sweeps(result):
-    import dataclasses
-
     simulated = dataclasses.replace(result.consequences, accept=None)
     assert dataclasses.replace(result, consequences=simulated).sweeps == ()
 
@@ -87,12 +87,13 @@ def people_of(number, rng):
 def test_repayment_estimates_are_swept_over_their_intervals():
     """Each end is the environment with rates at that end; fewer people leave more open."""
     rng = np.random.default_rng(0)
-    widths = []
+    widths, settings = [], {"reward_default": -2, "population": 100, "horizon": 500}
+    accept = np.tile([0.0, 0, 0, 1, 1], (2, 1))  # from 630 on
     for number in (500, 5000):
         people = people_of(number, rng)
-        settings = {"reward_default": -2, "population": 100, "horizon": 500}
-        found = bisimulator.audit(575, people, **settings).result
-        together, apart = (s for s in found.sweeps if "repay" in s.name and "loan" not in s.name)
+        audited = from_thresholds("630", people.make(**settings))
+        swept = sweep_assumptions(audited, accept, rate_ranges(people))
+        together, apart = (s for s in swept if "repay" in s.name and "loan" not in s.name)
         assert (together.unit, apart.unit) == ("percent", "points, from the first group")
         estimate = 100 * (people.repayment * people.people).sum() / people.people.sum()
         assert together.now == pytest.approx(estimate, abs=0.06)
@@ -101,9 +102,8 @@ def test_repayment_estimates_are_swept_over_their_intervals():
         assert apart.ends == pytest.approx((100 * difference.low, 100 * difference.high), abs=1.5)
         for sweep, key in ((together, "together"), (apart, "apart")):
             for place, point in ((-1, sweep.points[0]), (1, sweep.points[-1])):
-                moved = people.within_intervals(**{key: place})
-                other = bisimulator.audit(575, moved, **settings).result
-                assert point.row.earned == pytest.approx(other.earned)
+                moved = people.within_intervals(**{key: place}).make(**settings)
+                assert point.row.earned == pytest.approx(expect(moved, accept).average_return)
         widths.append(np.diff(together.ends)[0])
     assert widths[0] / widths[1] == pytest.approx(10**0.5, rel=0.15)
-    assert any("repay" in sentence for sentence in [looked_at(found.sweeps)])
+    assert "how often people repay" in looked_at(swept)

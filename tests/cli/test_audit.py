@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -50,6 +51,7 @@ def test_a_hand_made_file_from_population_to_a_page(tmp_path, capsys):
     policy = "Süd=640,others=620"
     assert cli.main(["audit", policy, "--population", str(path), *named, *QUICK, "--out", str(out)]) == 0
     page = (out / "index.html").read_text(encoding="utf-8")
+    assert re.search(r"<h1>Audit: accept .*Süd from 640.*</h1>", page)
     assert "Süd from score 640" in page
     assert all(f"{name} from score 620" in page for name in ("Österreich", "Łódź", "[red]"))
     assert "316 of Leute.csv" in page

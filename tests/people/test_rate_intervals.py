@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 import bisimulator
+from bisimulator.people._group_effects import fit_group_effects
 from bisimulator.people._rate_intervals import rate_intervals
 
 
@@ -15,7 +16,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     inside = np.zeros((2, 2))
     for _ in range(200):
         repaid = rng.binomial(people, truth)
-        intervals = rate_intervals(people.astype(float), repaid.astype(float), per_group=True)
+        intervals = rate_intervals(fit_group_effects(people, repaid), people)
         rate = (repaid + 0.5) / (people + 1)
         share = people.sum(0) / people.sum()
         error = [(logit(rate[g]) - logit(truth[g])) @ (people[g] / people[g].sum()) for g in (0, 1)]

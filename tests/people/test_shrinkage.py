@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import betabinom
 
+from bisimulator.people._group_effects import fit_group_effects
 from bisimulator.people._shrinkage import (
     WEIGHT_BOUNDS,
     logistic_trend,
@@ -51,7 +52,7 @@ def test_a_small_group_s_rates_are_nearer_to_the_truth_than_plain_ones_and_not_b
     ours, plain = [], []
     for _ in range(30):
         repaid = rng.binomial(people.astype(int), truth).astype(float)
-        ours.append((shrink(people, repaid)[0] - truth)[1])
+        ours.append((shrink(fit_group_effects(people, repaid), people, repaid)[0] - truth)[1])
         plain.append((repaid / people - truth)[1])
     assert np.square(ours).mean() <= np.square(plain).mean()
     assert abs(np.mean(ours)) < 0.02
@@ -75,7 +76,7 @@ def test_the_trend_solves_the_likelihood_equations_and_exists_for_any_counts():
 def test_a_bin_without_people_follows_the_trend():
     people = np.array([[100.0, 100, 0, 100, 100]])
     repaid = np.array([[20.0, 40, 0, 80, 95]])
-    rates, pooled = shrink(people, repaid)
+    rates, pooled = shrink(fit_group_effects(people, repaid), people, repaid)
     assert 0.4 < rates[0, 2] < 0.8
     np.testing.assert_allclose(rates[0, 2], pooled[2])
 

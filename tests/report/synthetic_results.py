@@ -5,12 +5,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from bisimulator import registry
+from bisimulator import files, registry
 from bisimulator.core import COUNTS, SCORE_GRID, Outcome
 from bisimulator.jobs.learning_curves import Curves
 from bisimulator.jobs.references import Reference
 from bisimulator.jobs.spec import make_spec
-from bisimulator.jobs.store import Result
+from bisimulator.jobs.store import Result, save
 from bisimulator.methods.hooks import LearnedMethod
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>\"'&"
@@ -57,6 +57,13 @@ def synthetic_result(
     if not spec.steps:
         return result
     return Result(spec, result.outcome, result.learned, _curves(result, points, rng), 12.5)
+
+
+def store(result, out):
+    """Write a result as its job would."""
+    folder = out / result.spec.name
+    files.write_json(folder / "config.json", result.spec.to_dict())
+    save(result, folder)
 
 
 def with_counts(result, name, values):

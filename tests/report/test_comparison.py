@@ -10,7 +10,6 @@ from rich.console import Console
 
 import bisimulator
 from bisimulator import published
-from bisimulator.api._running import run_jobs
 from bisimulator.jobs.spec import make_spec
 from bisimulator.jobs.store import Result
 from bisimulator.report import comparison
@@ -25,12 +24,11 @@ METHODS = ("accept-all", "threshold")
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """The results of two rules in a tiny lending, and the folder of their tables."""
-    folder = tmp_path_factory.mktemp("runs")
-    specs = [make_spec("lending", method, seeds=2, episodes=2, settings=SETTINGS) for method in METHODS]
-    results = run_jobs(specs, folder, None).results
-    comparison.write_comparison(results, folder / "lending")
-    return results, folder / "lending"
+    """The results of two rules, and the folder of their tables."""
+    folder = tmp_path_factory.mktemp("tables")
+    results = [synthetic_result(method=method, settings=SETTINGS) for method in METHODS]
+    comparison.write_comparison(results, folder)
+    return results, folder
 
 
 def with_summary(method, **means):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bisimulator.report.report_page import render_report
-from tests.report.browser import HOW_TO_GET, Browser, find_browser
+from tests.report.browser import HOW_TO_GET, find_browser
 from tests.report.synthetic_results import (
     HOSTILE,
     REFERENCE,
@@ -27,12 +27,6 @@ def path(tmp_path_factory):
             render_report([*several_results(), synthetic_result(method=HOSTILE)]), encoding="utf-8"
         )
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
 
 
 def drawn(browser, method):

@@ -222,13 +222,13 @@ def draw_frontier(result: AuditResult) -> Figure:
         axis.plot(level, stationary, color=canvas.INK, label="by score and group only", **dashes)
         axis.set_ylim(bottom - 0.08 * height, top + 0.08 * height)
         axis.set_xlim(max(left - 0.08, -0.02), 1.02)
-        _draw_improvements(axis, result)
+        arrows = _draw_improvements(axis, result)
         axis.plot(row.smallest_recall, row.earned, "D", color=_COLOURS[1], markersize=8, label="this policy")
         axis.set_xlabel("share of repayers accepted, in the worst-off group")
         axis.set_ylabel("earned")
         axis.legend(loc="upper left", bbox_to_anchor=(0, -0.16), borderaxespad=0)
         points = [Labelled(row.smallest_recall, row.earned), *_draw_simple_policies(axis, result)]
-        label_points(axis, points, [*_along(axis, *proven), *_along(axis, level, stationary)])
+        label_points(axis, points, [*_along(axis, *proven), *_along(axis, level, stationary), *arrows])
     return figure
 
 
@@ -239,16 +239,21 @@ def _along(axis: Axes, x: Values, y: Values) -> list[Labelled]:
     return [Labelled(float(a), float(v)) for a, v in zip(at, values, strict=True) if np.isfinite(v)]
 
 
-def _draw_improvements(axis: Axes, result: AuditResult) -> None:
-    """Arrows to the optimum at the same recall and at the same return, unless the policy is about there."""
+def _draw_improvements(axis: Axes, result: AuditResult) -> list[Labelled]:
+    """Arrows to the optimum at the same recall and at the same return, unless the policy is about there.
+
+    Returns points on them, of which labels keep clear.
+    """
     row, arrow = result.row, {"arrowstyle": "->", "color": _COLOURS[1], "linewidth": 1.2}
-    here = row.smallest_recall, row.earned
+    here, along = (row.smallest_recall, row.earned), []
     for end in (
         (row.smallest_recall, row.earned + result.regret),
         (result.fairest_at_this_return, row.earned),
     ):
         if abs(end[0] - here[0]) > 0.01 or result.regret > 0.01 * abs(row.earned + result.regret):
             axis.annotate("", end, here, arrowprops=arrow)
+            along += [Labelled(float(x), float(y)) for x, y in np.linspace(here, end, _SAMPLES)]
+    return along
 
 
 def _draw_simple_policies(axis: Axes, result: AuditResult) -> list[Labelled]:

@@ -18,7 +18,8 @@ from bisimulator.auditing.past_decisions import PastDecisions, RejectedRange, ra
 from bisimulator.auditing.sensitivity import RateRange, Sweep, sweep_assumptions
 from bisimulator.auditing.trajectories import Trajectories
 from bisimulator.core import Env, PersonChain, Values
-from bisimulator.evaluation.certify import Estimate, certify
+from bisimulator.evaluation._exact_evaluation import acceptance_table
+from bisimulator.evaluation.certify import Estimate, certify, estimate_of
 from bisimulator.evaluation.intervals import mean_and_half_width
 from bisimulator.exact._stationary import satisfies
 from bisimulator.exact.certificate import Certificate
@@ -244,7 +245,7 @@ def audit_policy(
         audited,
         people,
         consequences,
-        _certify(audited, seeds=seeds, episodes=episodes),
+        _certify(audited, consequences),
         best,
         tuple(exact_row(name, split, rule_policy(name, split)) for name in SIMPLE_POLICIES),
         (*notes, *audited.notes, *rare),
@@ -255,10 +256,13 @@ def audit_policy(
     )
 
 
-def _certify(audited: AuditedPolicy, *, seeds: int, episodes: int) -> Certificate | Estimate:
+def _certify(audited: AuditedPolicy, consequences: Consequences) -> Certificate | Estimate:
     if audited.kinds is not None:
         return certificate_of_kinds(audited.env, expect_kinds(audited.env, audited.kinds)[0])
-    return certify(audited.env, audited.policy, seeds=seeds, episodes=episodes)
+    if consequences.evaluation is not None:
+        _, reason = acceptance_table(audited.env, audited.policy)
+        return estimate_of(audited.env, consequences.evaluation, reason)
+    return certify(audited.env, audited.policy)
 
 
 def named_alternatives(fairer: Alternative | None, goals: Sequence[GoalAudit]) -> dict[str, Alternative]:

@@ -108,7 +108,7 @@ class Audit:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the page and the tables to a folder; returns the files written."""
-        return write_audit(self.result, check_path("folder", folder))
+        return write_audit(self.result, self.page, check_path("folder", folder))
 
     @property
     def _title(self) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bisimulator import files
 from bisimulator.auditing.analysis import AuditResult
-from bisimulator.auditing.audit_page import GROUP_COLUMNS, cell, render_audit
+from bisimulator.auditing.audit_page import GROUP_COLUMNS, cell
 from bisimulator.auditing.decision_words import DECISION_COLUMNS, decision_rows
 from bisimulator.auditing.drivers import drivers
 from bisimulator.auditing.rejected_words import GAMMA_COLUMNS, gamma_rows
@@ -36,11 +36,11 @@ def print_audit(result: AuditResult, console: Console) -> None:
         console.print(f"Note: {note}", soft_wrap=True, markup=False)
 
 
-def write_audit(result: AuditResult, folder: Path) -> list[Path]:
-    """Write the page and its tables; returns the files written."""
-    page = folder / "index.html"
-    files.write_bytes(page, render_audit(result).encode())
-    written = [page]
+def write_audit(result: AuditResult, page: str, folder: Path) -> list[Path]:
+    """Write the page, as `render_audit` returns it, and the tables; returns the files written."""
+    index = folder / "index.html"
+    files.write_bytes(index, page.encode())
+    written = [index]
     for name, (head, rows) in tables(result).items():
         files.write_csv(folder / f"{name}.csv", head, rows)
         written.append(folder / f"{name}.csv")

@@ -14,7 +14,7 @@ from bisimulator.auditing.drivers import drivers
 from bisimulator.auditing.group_numbers import PolicyRow
 from bisimulator.auditing.rejected_words import gamma_rows, open_range, rejected_sentences
 from bisimulator.auditing.sensitivity import findings_in_words, looked_at
-from bisimulator.auditing.words import plus_minus
+from bisimulator.auditing.words import plus_minus, score_form
 from bisimulator.evaluation.certify import Estimate
 from bisimulator.exact.certificate import HORIZONS, SIGNALS
 from bisimulator.report.report_page import made_with, page_template
@@ -49,7 +49,7 @@ def render_audit(result: AuditResult) -> str:
         names=result.names,
         certificate=certificate_rows(result),
         certificate_sentences=section_words.certificate_sentences(result),
-        policies=[policy_cells(row) for row in (result.row, *named_rows(result), *result.simple)],
+        policies=policy_rows(result),
         alternatives=alternative_rows(result),
         frontier_sentences=section_words.frontier_sentences(),
         figures={name: [Markup(svg) for svg in panels] for name, panels in svg_figures(result).items()},
@@ -85,7 +85,7 @@ def cell(result: AuditResult, column: str, g: int) -> str:
 
 
 def _form(column: str, value: float) -> str:
-    return ".1%" if column in _SHARES else ".0f" if column.startswith("score") and value >= 100 else ".2f"
+    return ".1%" if column in _SHARES else score_form(value) if column.startswith("score") else ".2f"
 
 
 def cell_range(result: AuditResult, column: str, g: int) -> str:
@@ -147,12 +147,19 @@ def alternative_rows(result: AuditResult) -> list[tuple[str, str, list[tuple[str
     ]
 
 
-def policy_cells(row: PolicyRow) -> tuple[str, list[str]]:
-    return row.name, [
-        f"{row.earned:,.0f}",
-        f"{100 * row.smallest_recall:.1f}%",
-        "-" if math.isnan(row.acceptance_ratio) else f"{row.acceptance_ratio:.2f}",
-        number(row.score_gap),
+def policy_rows(result: AuditResult) -> list[tuple[str, list[str]]]:
+    form = score_form(float(result.start_scores.min()))
+    return [
+        (
+            row.name,
+            [
+                f"{row.earned:,.0f}",
+                f"{100 * row.smallest_recall:.1f}%",
+                "-" if math.isnan(row.acceptance_ratio) else f"{row.acceptance_ratio:.2f}",
+                f"{row.score_gap:{form}}",
+            ],
+        )
+        for row in (result.row, *named_rows(result), *result.simple)
     ]
 
 

@@ -110,6 +110,6 @@ def _notes(people: int, bins: int, further: Sequence[str]) -> tuple[str, ...]:
         f"The model looks at more than score and group ({names}). It was asked about each of the {people:,} people of "
         f"the data at each of the {bins} bins of scores: a loan moves the score to the same place in another bin, "
         "everything else about a person stays. People of an episode are drawn from the data; nothing is simulated.",
-        f"At equal score and group everybody repays alike in this audit. What {names} tell about repayment "
-        "beyond that does not count in the model's favour.",
+        f"At equal score and group everybody repays alike in this audit. What the other columns ({names}) tell about "
+        "repayment beyond that does not count in the model's favour.",
     )

@@ -11,7 +11,7 @@ from bisimulator.auditing.alternatives import Alternative
 from bisimulator.auditing.analysis import AuditResult
 from bisimulator.auditing.decision_words import alternative_in_words, difference_in_words
 from bisimulator.auditing.rejected_words import alternative_range, between, open_range, what_is_unknown
-from bisimulator.auditing.words import FOUR_FIFTHS, Statement, percent, plus_minus
+from bisimulator.auditing.words import FOUR_FIFTHS, Statement, percent, plus_minus, score_form
 from bisimulator.core import Values
 from bisimulator.evaluation import mean_and_interval
 
@@ -104,14 +104,15 @@ def _where_scores_end(result: AuditResult) -> Statement:
     change = "about as far apart as they began"
     if abs(after - before) > _SMALL_CHANGE * max(before, 1e-9):
         change = "further apart than they began" if after > before else "closer together than they began"
+    form = score_form(float(start.min()))
     moves = ", ".join(
-        f"{n} from {start[g]:.4g} to {end[g]:.4g}{plus_minus(half[g], '.2g')}"
-        + open_range(result, "score_end", g, ".4g")
+        f"{n} from {start[g]:{form}} to {end[g]:{form}}{plus_minus(half[g], '.2g')}"
+        + open_range(result, "score_end", g, form)
         for g, n in enumerate(result.names)
     )
     return "Where people end up", (
-        f"The groups end {change}: the largest difference between two groups' average scores is {before:.3g} at the "
-        f"start and {after:.3g} at the end ({moves})."
+        f"The groups end {change}: the largest difference between two groups' average scores is {before:{form}} at "
+        f"the start and {after:{form}} at the end ({moves})."
     )
 
 
@@ -120,7 +121,9 @@ def _what_it_earns(result: AuditResult) -> Statement:
     bound = earned + regret
     share = f", or {percent(regret / bound)}" if bound > 0 else ""
     compared = f"this one stays {regret:,.0f} below{share}."
-    if regret < 0:
+    if 0 <= regret < 0.5:
+        compared = "this one earns as much."
+    elif regret < 0:
         compared = "the simulated mean lies above this bound, which can only be by chance."
     rule = ""
     if result.equal_rule:

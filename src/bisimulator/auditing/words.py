@@ -15,6 +15,11 @@ def plus_minus(half: float, form: str, unit: str = "") -> str:
     return "" if math.isnan(half) else f" ± {half:{form}}{unit}"
 
 
+def score_form(score: float) -> str:
+    """The digits of an average score: none where the scale has hundreds of points."""
+    return ".0f" if score >= 100 else ".2f"
+
+
 def percent(share: float) -> str:
     """Without decimals, but 0.4% and 99.6% are not rounded to all or nothing."""
     return f"{100 * share:.1f}%" if 0 < share < 0.1 or 0.9 < share < 1 else f"{100 * share:.0f}%"

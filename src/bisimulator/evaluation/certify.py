@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from bisimulator._html import html_table
 from bisimulator.core import Env, Values, require_env
 from bisimulator.errors import MAX_EPISODES, check_int, check_seeds
-from bisimulator.evaluation._evaluate import evaluate
+from bisimulator.evaluation._evaluate import Evaluation, evaluate
 from bisimulator.evaluation._exact_evaluation import acceptance_table
 from bisimulator.exact._finite import check_discount
 from bisimulator.exact._history import certify_history
@@ -104,7 +104,8 @@ def certify(
     checked = as_policy(policy)
     accept, reason = acceptance_table(env, checked)
     if accept is None:
-        return _estimate(env, checked, reason, episodes, seeds)
+        which = check_seeds(seeds, min=2)
+        return estimate_of(env, evaluate(env, checked, episodes=episodes, seeds=which), reason)
     return certify_table(env, accept, gamma) if accept.ndim == 2 else certify_history(env, accept)
 
 
@@ -122,18 +123,14 @@ def _seed_means(returns: Float[Values, "G S E"]) -> Float[Values, "G s"]:
     return means
 
 
-def _estimate(env: Env, policy: Policy, reason: str, episodes: int, seeds: int | Sequence[int]) -> Estimate:
+def estimate_of(env: Env, evaluation: Evaluation, reason: str) -> Estimate:
     """The largest gap between two groups, with an interval from Student intervals for every pair over seeds."""
-    which = check_seeds(seeds, min=2)
-    returns = evaluate(env, policy, episodes=episodes, seeds=which).episodes
-    groups = env.num_groups
+    returns, groups = evaluation.episodes, env.num_groups
     per_seed = _seed_means(np.stack([returns[f"return_g{g + 1}"] for g in range(groups)]))
-    values = per_seed.mean(1)
+    values, (seeds, episodes) = per_seed.mean(1), returns["return_g1"].shape
     pairs = list(combinations(range(groups), 2))
     if not pairs:
-        return Estimate(
-            env.name, reason, values, (0, 0), 0.0, (0.0, 0.0), len(which), episodes, env.group_names
-        )
+        return Estimate(env.name, reason, values, (0, 0), 0.0, (0.0, 0.0), seeds, episodes, env.group_names)
     differences = np.stack([per_seed[g] - per_seed[h] for g, h in pairs])
     centre, error = abs(differences.mean(1)), differences.std(1, ddof=1) / np.sqrt(per_seed.shape[1])
     half = student.ppf(1 - 0.025 / len(pairs), per_seed.shape[1] - 1) * error
@@ -146,7 +143,7 @@ def _estimate(env: Env, policy: Policy, reason: str, episodes: int, seeds: int |
         groups=pairs[worst],
         gap=float(centre[worst]),
         interval=interval,
-        seeds=len(which),
+        seeds=seeds,
         episodes=episodes,
         group_names=env.group_names,
     )

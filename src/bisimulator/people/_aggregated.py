@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 from typing_extensions import Unpack
 
+from bisimulator.people._columns import PeopleColumns
 from bisimulator.people._csv import Table
 from bisimulator.people._estimation_options import OptionKeywords
 from bisimulator.people._estimator import Estimates, PopulationEstimator
-from bisimulator.people._records import check_columns, group_columns
 
 
 @dataclasses.dataclass(frozen=True)
-class AggregatedColumns:
+class AggregatedColumns(PeopleColumns):
     """The columns of an aggregated table."""
 
-    group: str | Sequence[str]  # several: groups are their combinations
-    score: str
     share: str | None = None
     cumulative_share: str | None = None  # instead of `share`
     repayment_rate: str | None = None
@@ -26,9 +23,7 @@ class AggregatedColumns:
     people: str | None = None
 
     def __post_init__(self) -> None:
-        check_columns(score=self.score, people=self.people, share=self.share)
-        check_columns(cumulative_share=self.cumulative_share)
-        check_columns(repayment_rate=self.repayment_rate, default_rate=self.default_rate)
+        self._check_names("people", "share", "cumulative_share", "repayment_rate", "default_rate")
         if (self.repayment_rate is None) == (self.default_rate is None):
             raise ValueError("name one of repayment_rate and default_rate, the column of rates")
         if self.share is not None and self.cumulative_share is not None:
@@ -47,11 +42,11 @@ class AggregatedColumns:
 
     @property
     def names(self) -> list[str]:
-        return [*group_columns(self.group), *self.numbers]
+        return [*self.group_columns, *self.numbers]
 
     def estimate(self, table: Table, **options: Unpack[OptionKeywords]) -> Estimates:
         """Count the people of each row, and estimate repayment."""
-        estimator, by = PopulationEstimator(table.origin, **options), group_columns(self.group)
+        estimator, by = PopulationEstimator(table.origin, **options), self.group_columns
         table, joined = estimator.complete_rows(table, by, self.numbers).join(by)
         scores = estimator.scores(table, self.score)
         rates = table.numbers(self.rate, min=0, max=1, hint="are these percentages? divide by 100")

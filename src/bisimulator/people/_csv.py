@@ -262,7 +262,7 @@ def complete_rows(
         incomplete |= missing
     if incomplete.any():
         add_note(
-            f"{incomplete.sum()} of {len(table)} rows were dropped because a value is missing; "
+            f"{incomplete.sum():,} of {len(table):,} rows were dropped because a value is missing; "
             "if that happens more often in one group, its figures are biased."
         )
         table = _check_not_empty(table.select(~incomplete))

@@ -18,7 +18,7 @@ from bisimulator.people._bins import ScoredRows, labels, make_edges
 from bisimulator.people._csv import Table, complete_rows
 from bisimulator.people._estimation_options import EstimationOptions, OptionKeywords
 from bisimulator.people._group_effects import GroupDifference, fit_group_effects, group_differences
-from bisimulator.people._rate_intervals import RateIntervals, rate_intervals
+from bisimulator.people._rate_intervals import RateIntervals, pooled_intervals, rate_intervals
 from bisimulator.people._shrinkage import shrink
 
 _MAX_GROUPS = 50  # more look like a column of names or identifiers
@@ -176,16 +176,17 @@ class PopulationEstimator:
         kept = {name: table.feature(name) for name in features}
         rows = ScoredRows(index, scores, people, len(names), cumulative, kept)
         people_by_bin, known_by_bin, repaid_by_bin = (rows.count(edges, n) for n in (people, known, repaid))
-        rates, pooled = shrink(known_by_bin, repaid_by_bin, options.shrinkage)
+        effects = fit_group_effects(known_by_bin, repaid_by_bin)
+        rates, pooled = shrink(effects, known_by_bin, repaid_by_bin, options.shrinkage)
         if not options.per_group:
             rates = np.tile(pooled, (len(names), 1))
         differences: tuple[GroupDifference, ...] = ()
         intervals: RateIntervals | None = None
         if self._counts_are_people:
-            intervals = rate_intervals(known_by_bin, repaid_by_bin, per_group=options.per_group)
-        if self._counts_are_people and len(names) > 1:
-            effects = fit_group_effects(known_by_bin, repaid_by_bin)
+            intervals = rate_intervals(effects, known_by_bin)
             differences = group_differences(effects, names, known_by_bin, of_accepted=accepted is not None)
+            if not options.per_group:
+                intervals = pooled_intervals(known_by_bin, repaid_by_bin)
         self._add_notes(
             names, edges, people_by_bin, people_by_bin if accepted is None else known_by_bin, rates
         )

@@ -23,6 +23,7 @@ from bisimulator.core import Values
 _GROUP_SCALE = 0.5  # typical group effect, in logits: about 10 points of a rate
 _EM_STEPS = 60
 _MIN_VARIANCE, _MAX_STEP = 1e-6, 2.0
+_RELATIVE_ROUNDING = 1e-15
 _TREND_RIDGE = 1e-3  # so that the trend exists if everybody repaid, or nobody
 _TREND = 2  # coefficients: intercept and slope
 
@@ -114,12 +115,14 @@ def _newton(
         rate = expit(design @ beta)
         gradient = design.T @ (x - n * rate) - penalty * beta
         hessian = (design.T * (n * rate * (1 - rate))) @ design + np.diag(penalty)
-        inverse = np.linalg.pinv(hessian, hermitian=True)  # millions of people drown the penalty in rounding
-        step = inverse @ gradient
+        values, vectors = np.linalg.eigh(hessian)
+        known = values > _RELATIVE_ROUNDING * values[-1]  # millions of people drown the penalty in rounding
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=known)
+        step = vectors @ (inverse * (gradient @ vectors))
         beta = beta + step * min(1.0, _MAX_STEP / max(abs(step).max(), 1e-300))
         if abs(step).max() < 1e-8:
             break
-    return beta, inverse
+    return beta, (vectors * inverse) @ vectors.T
 
 
 def group_differences(

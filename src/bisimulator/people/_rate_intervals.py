@@ -41,18 +41,8 @@ def rates_within(
     return np.where(moves[:, None] == 0, estimated, moved)
 
 
-def rate_intervals(
-    people: Float[Values, "G C"], repaid: Float[Values, "G C"], *, per_group: bool
-) -> RateIntervals:
-    """From a logistic model of groups and bins; without `per_group`, of all people as one group."""
-    if per_group:
-        return _intervals(fit_group_effects(people, repaid), people)
-    counts = people.sum(0, keepdims=True), repaid.sum(0, keepdims=True)
-    (level,) = _intervals(fit_group_effects(*counts), counts[0]).level
-    return RateIntervals(np.full(len(people), level), np.zeros(len(people)))
-
-
-def _intervals(effects: GroupEffects, people: Float[Values, "G C"]) -> RateIntervals:
+def rate_intervals(effects: GroupEffects, people: Float[Values, "G C"]) -> RateIntervals:
+    """From a logistic model of groups and bins."""
     everybody = people.sum(0) / people.sum()
     size = people.sum(1, keepdims=True)
     own = np.divide(people, size, out=np.tile(everybody, (len(people), 1)), where=size > 0)
@@ -61,6 +51,13 @@ def _intervals(effects: GroupEffects, people: Float[Values, "G C"]) -> RateInter
         _half_widths(effects, np.einsum("gc,gcp->gp", own, effects.design)),
         _half_widths(effects, equal - equal[0]),
     )
+
+
+def pooled_intervals(people: Float[Values, "G C"], repaid: Float[Values, "G C"]) -> RateIntervals:
+    """From a logistic model of all people as one group: groups do not differ."""
+    counts = people.sum(0, keepdims=True), repaid.sum(0, keepdims=True)
+    (level,) = rate_intervals(fit_group_effects(*counts), counts[0]).level
+    return RateIntervals(np.full(len(people), level), np.zeros(len(people)))
 
 
 def _half_widths(effects: GroupEffects, sums: Float[Values, "G P"]) -> Float[Values, "G"]:

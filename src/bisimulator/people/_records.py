@@ -11,24 +11,23 @@ from typing_extensions import Unpack
 
 from bisimulator.core import Values
 from bisimulator.errors import check_real, shown
+from bisimulator.people._columns import PeopleColumns
 from bisimulator.people._csv import Flags, Table
 from bisimulator.people._estimation_options import OptionKeywords
 from bisimulator.people._estimator import Estimates, PopulationEstimator
 
 
 @dataclasses.dataclass(frozen=True)
-class RecordColumns:
+class RecordColumns(PeopleColumns):
     """The columns of records."""
 
-    group: str | Sequence[str]  # several: groups are their combinations
-    score: str
     repaid: str | None = None
     defaulted: str | None = None  # instead of `repaid`
     accepted: str | None = None  # past decisions: the repayment of the rejected is unknown
     features: Sequence[str] = ()  # further columns that a model looks at
 
     def __post_init__(self) -> None:
-        check_columns(score=self.score, repaid=self.repaid, defaulted=self.defaulted, accepted=self.accepted)
+        self._check_names("repaid", "defaulted", "accepted")
         if self.repaid is not None and self.defaulted is not None:
             raise ValueError(
                 f"name repaid or defaulted, not both, got {self.repaid!r} and {self.defaulted!r}"
@@ -53,7 +52,7 @@ class RecordColumns:
     @property
     def always_known(self) -> list[str]:
         """Columns of text that must not be empty."""
-        return [*group_columns(self.group), self.outcome if self.accepted is None else self.accepted]
+        return [*self.group_columns, self.outcome if self.accepted is None else self.accepted]
 
     @property
     def names(self) -> list[str]:
@@ -73,7 +72,7 @@ class RecordColumns:
             accepted = table.flags(self.accepted) if self.accepted else np.ones(len(table), bool)
         repaid = np.zeros(len(table))
         repaid[accepted] = known.flags(self.outcome) != (self.defaulted is not None)
-        table, group = table.join(group_columns(self.group))
+        table, group = table.join(self.group_columns)
         return estimator.estimate(
             table,
             group,
@@ -100,23 +99,6 @@ class RecordColumns:
                 f"{unused:,} rejected people have an entry in column {self.outcome!r}; it is not used."
             )
         return accepted
-
-
-def check_columns(**names: str | None) -> None:
-    """Raise a TypeError unless every column is named by a text, or not at all; the score always is."""
-    for what, name in names.items():
-        if not isinstance(name, str) and (name is not None or what == "score"):
-            raise TypeError(f"{what} must name a column, got {shown(name)}; such as {what}='{what}'")
-
-
-def group_columns(group: str | Sequence[str]) -> tuple[str, ...]:
-    """The columns whose combinations are the groups."""
-    columns = (group,) if isinstance(group, str) or not isinstance(group, Iterable) else tuple(group)
-    if not columns or not all(isinstance(name, str) for name in columns):
-        raise ValueError(f"group must name a column, or several, got {shown(group)}; such as ['race', 'sex']")
-    if len(set(columns)) < len(columns):
-        raise ValueError(f"group names a column twice, got {shown(group)}; name each once")
-    return columns
 
 
 def rejected_share(people: Float[Values, "G C"], accepted: Float[Values, "G C"]) -> Float[Values, "G C"]:

@@ -16,21 +16,24 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaln, expit
 
 from bisimulator.core import Values
-from bisimulator.people._group_effects import fit_group_effects
+from bisimulator.people._group_effects import GroupEffects
 
 WEIGHT_BOUNDS = (1.0, 1e6)  # of a prior, in people; at least one, so that no rate is 0 or 1 by accident
 _MIN_RATE = 1e-6
 
 
 def shrink(
-    people: Float[Values, "G C"], repaid: Float[Values, "G C"], weight: float | None = None
+    effects: GroupEffects,
+    people: Float[Values, "G C"],
+    repaid: Float[Values, "G C"],
+    weight: float | None = None,
 ) -> tuple[Float[Values, "G C"], Float[Values, "C"]]:
     """Repayment rates at each score: of each group, and of all people. `weight=None` estimates the weight."""
     all_people, all_repaid = people.sum(0), repaid.sum(0)
     pooled = shrink_towards(logistic_trend(all_people, all_repaid), all_people, all_repaid, weight)
     if len(people) == 1:
         return pooled[None], pooled
-    groups = zip(fit_group_effects(people, repaid).rates, people, repaid, strict=True)
+    groups = zip(effects.rates, people, repaid, strict=True)
     return np.stack([shrink_towards(*group, weight) for group in groups]), pooled
 
 
