@@ -5,6 +5,7 @@ Most of a small training is compiling it, so tests that need any finished job us
 
 import dataclasses
 import inspect
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -107,11 +108,17 @@ def train_and_check(name, env):
     assert all(jax.tree.leaves(changed))
     network = solver.policy(jax.tree.map(lambda x: x[0], theta))
     outputs = env.action_space.shape or (env.num_actions,)
-    assert network(jnp.zeros((3, env.observation_size))).shape == (3, *outputs)
-    omega = jax.vmap(solver.method.observe_params, in_axes=(0, None), axis_size=2)(method, env.params).omega
+    some_people = jax.ShapeDtypeStruct((3, env.observation_size), jnp.float32)
+    assert jax.eval_shape(lambda obs: network(obs), some_people).shape == (3, *outputs)
+
+    @partial(jax.vmap, axis_size=len(SEEDS))
+    def adapted_omega(method):
+        return solver.method.observe_params(method, env.params).omega
+
+    omega = np.asarray(jax.jit(adapted_omega)(method))
     assert omega.shape == (len(SEEDS), *env.params.omega.shape)
     low, high = env.omega_bounds
-    assert bool(((low <= omega) & (omega <= high)).all())
+    assert ((low <= omega) & (omega <= high)).all()
     for value in trainer.describe(solver, training).values():
         assert value.shape[0] == len(SEEDS)
     return solver, training, reports[-1]

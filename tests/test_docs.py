@@ -60,10 +60,19 @@ def relative(pages):
 WITH_PYTHON = sorted({page for page in PAGES if blocks(page, "python")} | set(TUTORIALS) - NO_CODE)
 
 
-# pages whose examples take longest; the README, and the tests of goals, adapters and audits, run the same calls
+# pages whose examples take longest; the README, shorter pages of the same kind, and the tests of goals, rules, jobs,
+# exact tools, adapters and audits run the same calls
 LONG = {
     DOCS / f"{name}.md"
-    for name in ("index", "goals", "sb3", "audit", "report", "methods/ppo", "your-environment", "gymnasium")
+    for name in (
+        *("index", "goals", "sb3", "audit", "report", "jobs", "your-environment", "gymnasium"),
+        *(
+            f"methods/{name}"
+            for name in ("ppo", "bisimulator", "classifier", "juries", "reject-all", "max-util")
+        ),
+        *("envs/lending", "envs/infectious", "envs/college_threshold"),
+        *("exact/certificate", "metrics/approval-rate"),
+    )
 }
 
 

@@ -107,15 +107,28 @@ def test_an_episode_is_deterministic_and_depends_on_the_key(env):
 
 
 def test_environments_in_a_batch_agree_with_single_environments(env):
-    keys, actions = jax.random.split(jax.random.key(4), 3), some_actions(env, HORIZON)
-    one = lambda key: play(env.scenario, env.params, key, actions)  # noqa: E731
-    together = jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(keys))
-    for i in range(3):
+    """Also if they differ in their parameters: a sweep over these is a vmap."""
+    keys, actions, horizons = (
+        jax.random.split(jax.random.key(4), 3),
+        some_actions(env, HORIZON),
+        (HORIZON, 3, 5),
+    )
+
+    def one(key, horizon):
+        return play(env.scenario, with_horizon(env.params, horizon), key, actions)
+
+    together = jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(keys, jnp.array(horizons)))
+    for i, horizon in enumerate(horizons):
         jax.tree.map(
             lambda all_, alone, i=i: np.testing.assert_allclose(all_[i], alone, rtol=1e-6),
             together,
-            one(keys[i]),
+            one(keys[i], horizon),
         )
+    assert together[2].truncated.sum(-1).tolist() == [HORIZON - horizon + 1 for horizon in horizons]
+
+
+def with_horizon(params, horizon):
+    return eqx.tree_at(lambda p: p.horizon, params, jnp.asarray(horizon, params.horizon.dtype))
 
 
 def test_the_horizon_truncates_and_does_not_terminate(env):
@@ -253,19 +266,6 @@ def test_ten_million_people_are_possible(name):
     assert int(state.t) == 5
     assert np.isfinite(np.asarray(steps.obs)).all()
     assert env.scenario.snapshot(state).group.shape == (HUGE,)
-
-
-def test_a_sweep_over_parameters_is_a_vmap(env):
-    horizons = jnp.array([HORIZON, 3])
-    many = eqx.tree_at(lambda p: p.horizon, env.params, horizons)
-    axes = eqx.tree_at(
-        lambda p: p.horizon, jax.tree.map(lambda _: None, env.params), 0, is_leaf=lambda x: x is None
-    )
-
-    def run(params):
-        return play(env.scenario, params, jax.random.key(0), some_actions(env, 4))[2].truncated
-
-    assert np.asarray(jax.vmap(run, in_axes=(axes,))(many)).sum(-1).tolist() == [0, 2]
 
 
 def test_accepts_maps_every_action_to_a_boolean_and_action_0_rejects(env_of_applicants):

@@ -19,6 +19,7 @@ from bisimulator.policies.rules import rule_policy
 from bisimulator.simulation import episode_by_steps
 from bisimulator.solvers import evaluator, trainer
 from bisimulator.solvers.ppo import PPOConfig
+from tests.matrix import some
 
 SMALL = Config(
     hidden=(8,), psi_hidden=(8,), dynamics_steps=12, psi_first_steps=20, psi_steps=2, psi_minibatch=32
@@ -67,7 +68,7 @@ def rollout_batch(env, lead=(12, 4)):
     )
 
 
-@pytest.mark.parametrize("name", ABOUT_ALL_GROUPS)
+@pytest.mark.parametrize("name", some(ABOUT_ALL_GROUPS, ["college-threshold"]))
 def test_steps_about_all_groups_are_corrected_by_their_decisions_on_each_of_them(name):
     """J_rew of the single decisions falls, and the reward of a step is corrected by the mean of their corrections."""
     env = bisimulator.make(name, **ABOUT_ALL_GROUPS[name])

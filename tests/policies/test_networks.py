@@ -9,9 +9,16 @@ import scipy.stats
 
 from bisimulator.core import Box
 from bisimulator.policies import networks as nets
-from bisimulator.policies.networks import Categoricals, Gaussian, Network, make_mlp
+from bisimulator.policies.networks import Categoricals, Gaussian, Network
 
 FEW, MANY = 2, 80
+# one program instead of one for each operation
+make_mlp = jax.jit(
+    nets.make_mlp,
+    static_argnums=(1, 2, 3, 4, 5),
+    static_argnames=("input_scale", "groups", "group_blind"),
+)
+call = jax.jit(lambda network, x: network(x))
 
 
 def observations(groups: int, count: int = 7, other: int = 2) -> np.ndarray:
@@ -54,7 +61,9 @@ def test_its_gradients_are_those_of_the_plain_formula(hidden, outputs):
         return out
 
     ours, theirs = (
-        jax.grad(lambda network, x, f=f: ((f(network, x) - target) ** 2).sum(), argnums=(0, 1))(network, x)
+        jax.jit(jax.grad(lambda network, x, f=f: ((f(network, x) - target) ** 2).sum(), argnums=(0, 1)))(
+            network, x
+        )
         for f in (lambda network, x: network(x), plain)
     )
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), ours, theirs)
@@ -78,7 +87,7 @@ def test_many_groups_are_the_perceptron_whose_weights_of_the_one_hot_are_the_cod
     whole = jnp.concatenate([first[:1], nets.group_codes(MANY, 96), first[1:]])
     plain = nets.MLP([whole, *rest], network.biases, 3.0)
     x = jnp.asarray(observations(MANY))
-    np.testing.assert_allclose(network(x), plain(x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(call(network, x), call(plain, x), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(("groups", "width"), [(40, 64), (64, 40)])
@@ -107,24 +116,27 @@ def test_every_group_of_many_can_be_told_apart():
 @pytest.mark.parametrize("groups", [3, 50])
 def test_a_group_blind_network_gives_all_groups_the_same(groups):
     key = jax.random.key(0)
-    obs = jnp.concatenate([jnp.full((groups, 1), 0.4), jnp.eye(groups), jnp.full((groups, 2), 0.7)], 1)
+    scores, rest = np.full((groups, 1), 0.4), np.full((groups, 2), 0.7)
+    obs = np.concatenate([scores, np.eye(groups), rest], 1, dtype=np.float32)
+    others = np.concatenate([np.linspace(0, 1, groups)[:, None], obs[:, 1:]], 1, dtype=np.float32)
     blind, seeing = (
         make_mlp(key, groups + 3, (8,), 2, 1.0, groups=groups, group_blind=blind) for blind in (True, False)
     )
     assert blind.inputs == seeing.inputs == groups + 3
-    out = np.asarray(blind(obs))
+    out = np.asarray(call(blind, obs))
     np.testing.assert_array_equal(out, np.tile(out[:1], (groups, 1)))
-    assert np.ptp(np.asarray(seeing(obs)), axis=0).max() > 0
-    assert np.ptp(np.asarray(blind(obs.at[:, 0].set(jnp.linspace(0, 1, groups)))), axis=0).max() > 0
+    assert np.ptp(np.asarray(call(seeing, obs)), axis=0).max() > 0
+    assert np.ptp(np.asarray(call(blind, others)), axis=0).max() > 0
 
 
 def test_a_gaussian_has_the_densities_of_scipy_and_stays_in_bounds():
     gaussian = Gaussian(make_mlp(jax.random.key(0), 3, (4,), 2, 1.0), jnp.array([-1.0, 0.5]))
     obs = np.random.default_rng(0).normal(size=(2000, 3)).astype(np.float32)
     actions = np.asarray(jax.jit(lambda g, obs: g.sample(jax.random.key(1), obs))(gaussian, obs))
-    mean, sd = np.asarray(gaussian(obs)), np.exp([-1.0, 0.5])
+    mean, sd = np.asarray(call(gaussian, obs)), np.exp([-1.0, 0.5])
     expected = scipy.stats.norm.logpdf(actions, mean, sd)
-    np.testing.assert_allclose(gaussian.log_prob(obs, actions), expected.sum(1), rtol=1e-4, atol=1e-4)
+    log_prob = jax.jit(lambda g, obs, actions: g.log_prob(obs, actions))(gaussian, obs, actions)
+    np.testing.assert_allclose(log_prob, expected.sum(1), rtol=1e-4, atol=1e-4)
     assert float(gaussian.entropy()) == pytest.approx(scipy.stats.norm.entropy(scale=sd).sum(), rel=1e-5)
     z = (actions - mean) / sd
     assert scipy.stats.kstest(z.ravel(), "norm").pvalue > 0.01
@@ -133,7 +145,7 @@ def test_a_gaussian_has_the_densities_of_scipy_and_stays_in_bounds():
         action_space = Box(-0.5, 0.5, (2,))
 
     for greedy in (True, False):
-        decided = np.asarray(Network(gaussian, greedy).bind(Bounded)(jax.random.key(1), obs))
+        decided = np.asarray(jax.jit(Network(gaussian, greedy).bind(Bounded))(jax.random.key(1), obs))
         np.testing.assert_allclose(decided, np.clip(mean if greedy else actions, -0.5, 0.5), atol=1e-5)
 
 
@@ -148,10 +160,10 @@ def test_choices_are_independent_categories():
     np.add.at(joint, tuple(actions.T), 1)
     expected = 4000 * np.outer(*chances)
     assert scipy.stats.chisquare(joint.ravel(), expected.ravel()).pvalue > 0.01
-    log_prob, entropy = choices.log_prob_and_entropy(many, actions)
+    log_prob, entropy = jax.jit(lambda c, obs, a: c.log_prob_and_entropy(obs, a))(choices, many, actions)
     np.testing.assert_allclose(np.exp(log_prob), np.outer(*chances)[tuple(actions.T)], rtol=1e-4)
     assert float(entropy) == pytest.approx(sum(scipy.stats.entropy(p) for p in chances), rel=1e-4)
     np.testing.assert_array_equal(choices(obs), [p.argmax() for p in chances])
     for greedy in (True, False):
-        decided = Network(choices, greedy).bind(None)(jax.random.key(1), many)
-        np.testing.assert_array_equal(decided, choices(many) if greedy else actions)
+        decided = jax.jit(Network(choices, greedy).bind(None))(jax.random.key(1), many)
+        np.testing.assert_array_equal(decided, call(choices, many) if greedy else actions)
