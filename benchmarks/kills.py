@@ -72,8 +72,8 @@ def failing(fault: str, after: int) -> Iterator[None]:
 def _work(pipe: Connection, checkpoint_seconds: float) -> None:
     """Run the commands that come and send their exit codes back.
 
-    Checkpoints and chunks are as short as asked for, so that many kills find something new to break. Whoever comes after
-    a kill finds every program compiled.
+    Checkpoints and chunks are as short as asked for, so that many kills find something new to break. Whoever comes
+    after a kill finds every program compiled.
     """
     from bisimulator.cli.app import main
     from bisimulator.jobs import run
