@@ -46,10 +46,8 @@ LEARNED = [
     name for name in registry.names("method") if isinstance(registry.lookup("method", name), LearnedMethod)
 ]
 LENDING = [name for name in ENVIRONMENTS if name.startswith("lending")]
-EXACT = [
-    "lending",
-    "lending-conscientiousness",
-]  # without and with hidden types; other numbers, the same code
+# scores that move by one, hidden types, and a table of moves
+EXACT = ["lending", "lending-conscientiousness", "lending-delayed-impact"]
 MANY_GROUPS = {"groups": 40}
 JOBS = [
     ("lending", {}),
