@@ -15,6 +15,8 @@ from tests.report.browser import Browser
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Compiling is most of the tests' time. The numbers mean the same; how fast they come is for benchmarks/ to say.
 jax.config.update("jax_disable_most_optimizations", True)
+# where in the source an operation comes from is looked up for each one, and read by nobody
+jax.config.update("jax_traceback_in_locations_limit", 0)
 
 # Traced programs are many small objects that stay; looking for garbage among them again and again takes a tenth of the
 # tests' time.
@@ -35,7 +37,6 @@ def own_cache(tmp_path_factory):
         folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BISIMULATOR_CACHE", str(folder / "cache"))
-        patch.setattr(run, "_SECONDS_WORTH_CACHING", 0.05)
         run.use_compilation_cache()
         yield
 
