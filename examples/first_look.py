@@ -1,4 +1,4 @@
-"""Who has which credit score after an episode: everybody accepted, or only those on whom a loan pays.
+"""Who has which credit score after an episode: everybody accepted, or only those on whom a loan pays. Exact values.
 
 Draws docs/images/first_look.png:  python examples/first_look.py [PATH]
 """
@@ -13,6 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import bisimulator
+from bisimulator.evaluation import exact_evaluation
+from bisimulator.exact.chain import Expectation
 from bisimulator.metrics.credit_gap import gaps
 
 DEFAULT = Path(__file__).parents[1] / "docs" / "images" / "first_look.png"
@@ -26,12 +28,11 @@ def main(path: Path) -> None:
         "Accept where a loan pays: score 3 and up": bisimulator.policies.thresholds((3, 3)),
         "Accept everybody": bisimulator.policies.accept_all(),
     }
-    runs = {name: bisimulator.evaluate(env, policy) for name, policy in policies.items()}
     initial = np.asarray(env.params.initial)
     panels = {"At the start": (initial, [gap_line(gaps("gap", initial, 1)["gap"])])}
-    for name, run in runs.items():
-        people = run.outcome.true_scores.sum((0, 1))
-        panels[name] = (people / people.sum(-1, keepdims=True), result_lines(run.summary))
+    for name, policy in policies.items():
+        exact = exact_evaluation(env, policy)
+        panels[name] = (exact.final_scores, result_lines(exact))
 
     plt.rcParams.update({"font.size": 10, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK})
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.7), sharey=True)
@@ -59,11 +60,11 @@ def gap_line(gap: float) -> str:
     return f"credit gap {gap:.2f} points"
 
 
-def result_lines(summary) -> list[str]:
+def result_lines(exact: Expectation) -> list[str]:
     return [
-        gap_line(summary["credit_gap"][0]),
-        f"recall {summary['recall_g1'][0]:.2f} and {summary['recall_g2'][0]:.2f}",
-        f"return {summary['average_return'][0]:,.0f}",
+        gap_line(exact.credit_gap),
+        "recall " + " and ".join(f"{recall:.2f}" for recall in exact.recall),
+        f"return {exact.average_return:,.0f}",
     ]
 
 
