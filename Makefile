@@ -11,7 +11,7 @@ extras = $(UV) --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isola
 # program less than many
 FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
-.PHONY: demo test pytest check-long golden lint hashes docs site-assets build clean
+.PHONY: demo test pytest notebooks check-long golden lint hashes docs site-assets build clean
 
 demo: .venv/.runtime
 	$(BIN)/bisimulator compare lending --methods ppo,ppo-bisimulator-reward --seeds 3 --out demo
@@ -23,6 +23,10 @@ test: .venv/.development
 # worksteal: each worker begins with one half of the tests, so that files stay together, and helps the other at the end
 pytest: .venv/.development
 	$(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist worksteal
+
+# the notebooks that are too long for `make test`; continuous integration runs them too
+notebooks: .venv/.development
+	$(FAST_COMPILE) $(BIN)/pytest -m long tests/examples/test_notebooks.py -n 2
 
 check-long: .venv/.cluster
 	$(BIN)/pytest -m long -n 2 --dist worksteal
