@@ -128,4 +128,5 @@ def _solve(squares: Float[Array, "G P P"], target: Float[Array, "G P"]) -> Float
         row = system[:, k] / system[:, k, k, None]
         return (system - system[:, :, k, None] * row[:, None]).at[:, k].set(row)
 
-    return jax.lax.fori_loop(0, _FEATURES, eliminate, system)[..., -1]
+    solved: Float[Array, "G P P+1"] = jax.lax.fori_loop(0, _FEATURES, eliminate, system)
+    return solved[..., -1]

@@ -37,19 +37,21 @@ class GoalHooks(Method):
     lives: LifeMeasure | None = None
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> GoalState:
-        lives = self.lives and self.lives.init(
-            jax.random.fold_in(key, ANOTHER_BRANCH),
-            num_envs=num_envs,
-            num_groups=env.num_groups,
-            observation_size=env.observation_size,
-            num_moments=self.controller.num_moments,
-        )
+        lives = None
+        if self.lives is not None:
+            lives = self.lives.init(
+                jax.random.fold_in(key, ANOTHER_BRANCH),
+                num_envs=num_envs,
+                num_groups=env.num_groups,
+                observation_size=env.observation_size,
+                num_moments=self.controller.num_moments,
+            )
         return GoalState(self.inner.init(key, env, num_envs), self.controller.init(), lives)
 
     def measure(self, state: GoalState, batch: Transitions) -> GoalState:
         moments, group = self._moments(batch)
         lives, of_lives = state.lives, None
-        if self.lives is not None:
+        if self.lives is not None and lives is not None:
             lives = self.lives.measure(lives, batch.obs, moments, group, batch.terminated, batch.truncated)
             of_lives = self.lives.moments(lives)
         control = self.controller.measure(state.control, moments, group, of_lives)
