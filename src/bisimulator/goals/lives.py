@@ -3,7 +3,7 @@
 How a life goes depends on the person's first observation, and the distribution of first observations does not depend on
 the policy. It is known from all lives so far. The lives of the newest decisions are a small sample, whose moments are
 corrected by how far its first observations are from that distribution: a regression estimator with the control
-variates phi(first observation), random features. It has no delay, and it is right on average for any coefficients.
+variates phi(first observation), random features. It has no delay, and no bias with fixed coefficients.
 """
 
 from __future__ import annotations
