@@ -183,9 +183,10 @@ class PopulationEstimator:
         differences: tuple[GroupDifference, ...] = ()
         intervals: RateIntervals | None = None
         if self._counts_are_people:
-            intervals = rate_intervals(effects, known_by_bin)
             differences = group_differences(effects, names, known_by_bin, of_accepted=accepted is not None)
-            if not options.per_group:
+            if options.per_group:
+                intervals = rate_intervals(effects, known_by_bin)
+            else:
                 intervals = pooled_intervals(known_by_bin, repaid_by_bin)
         self._add_notes(
             names, edges, people_by_bin, people_by_bin if accepted is None else known_by_bin, rates
