@@ -112,6 +112,7 @@ def test_an_empty_store_has_no_jobs(tmp_path):
 FOREIGN = {
     "models/bert/config.json": '{"model_type": "bert"}',
     "models/bert/checkpoint.npz": "weights",
+    "models/bert-0123456789/config.json": '{"model_type": "bert"}',  # named as jobs are
     "site/done": "",
     "lending/ppo-0123456789/config.json": '{"scenario": "lending", "method": "ppo"}',  # the hash is another
     "lending/ppo-abcdef0123/checkpoint.npz": "mine",

@@ -97,6 +97,10 @@ def _share(kept: Path, wrong: dict[str, str]) -> float:
     return checkpoint.read_share(kept) if kept.exists() and kept.name not in wrong else 0.0
 
 
+def _read_json(path: Path) -> None:
+    json.loads(path.read_bytes())
+
+
 def _seconds(path: Path) -> float | None:
     try:
         return float(json.loads(path.read_bytes())["seconds"])
@@ -132,10 +136,13 @@ def leftovers(job: Job, finished_too: bool = False) -> list[Path]:
 
 
 def _is_removable(folder: Path) -> bool:
-    """Its name is the one that its configuration gives it; or the configuration is lost and all files are a job's."""
+    """Its name is the one that its configuration gives it; or the configuration is lost and all files are a job's.
+
+    A configuration that can be read but is not a job's belongs to another program.
+    """
     if folder.is_symlink() or not _JOB_FOLDER.fullmatch(folder.name):
         return False
-    if read_config(folder) is not None:
+    if files.is_whole(folder / CONFIG, _read_json) and (folder / CONFIG).exists():
         return is_own(folder)
     return all(path.name in _OWN_FILES or _is_remainder(path) for path in _contents(folder))
 
