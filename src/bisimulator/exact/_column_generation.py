@@ -161,6 +161,28 @@ class LinkingConstraints:
     upper_bounds: Float[Values, "H"]
 
 
+def gap_constraints(
+    pools: Sequence[ColumnPool], pairs: Sequence[tuple[int, int]], level: float = np.inf
+) -> LinkingConstraints:
+    """No two groups of these pairs have final scores further apart than the level.
+
+    Auxiliary variables: |CDF difference| per pair and score, then the gap, which is at least their sums.
+    """
+    size = pools[0].moments.shape[1]
+    below = np.tri(size - M.FINAL, dtype=float)[:-1]  # shares up to each score but the last
+    count = len(pairs) * len(below)
+    moments = np.zeros((2 * count + len(pairs), len(pools), size))
+    auxiliary = np.zeros((len(moments), count + 1))
+    for p, (g, h) in enumerate(pairs):
+        each = slice(p * len(below), (p + 1) * len(below))
+        for side, sign in enumerate((1.0, -1.0)):
+            rows = slice(each.start + side * count, each.stop + side * count)
+            moments[rows, g, M.FINAL :], moments[rows, h, M.FINAL :] = sign * below, -sign * below
+            auxiliary[rows, each] = np.eye(len(below))
+        auxiliary[2 * count + p, each], auxiliary[2 * count + p, -1] = -1.0, 1.0
+    return LinkingConstraints(moments, auxiliary, np.append(np.ones(count), min(level, float(len(below)))))
+
+
 def best_mixtures(
     pools: Sequence[ColumnPool],
     constraints: LinkingConstraints,

@@ -17,18 +17,18 @@ from bisimulator.core import Values
 from bisimulator.exact._column_generation import (
     ColumnPool,
     GroupOptimum,
-    LinkingConstraints,
     Mixture,
     best_mixtures,
+    gap_constraints,
 )
 from bisimulator.goals import Demand
 from bisimulator.goals.demands import DistributionGap, MinRate, MinRecall, RateGap
 from bisimulator.goals.moments import M
 
-# Memory and time grow with the square or the cube of these sizes. The limits are chosen, not measured.
-_MAX_PAIRS = 5_000  # pairs of groups times scores but the last, of a linear programme
-_MAX_TABLE = 700  # groups times scores that are searched together
-_MAX_GROUPS = 1_000  # that are searched one by one
+# Measured, see docs/exact/frontier.md: these sizes take about 100 s of CPU time per level, and less than 1 GB.
+_MAX_COMPARED, _MAX_TABLE = 60, 420  # groups, and groups times scores, that are searched together
+_ALL_PAIRS = 10  # groups of which all pairs are compared at once
+_MAX_GROUPS = 1_000  # that are searched one by one: 10 s per level
 _SEARCH_TOLERANCE = 1e-6  # of the value: when the search for the best interval of rates stops
 
 
@@ -46,8 +46,13 @@ def recalls(moments: Float[Values, "g M"]) -> Float[Values, "g"]:
 
 def credit_gap(moments: Float[Values, "g M"]) -> float:
     """The largest Kantorovich distance between two groups' final scores, in points."""
+    return float(_distances(moments).max())
+
+
+def _distances(moments: Float[Values, "g M"]) -> Float[Values, "g g"]:
     cdf = moments[:, M.FINAL :].cumsum(1)[:, :-1]
-    return float(abs(cdf[:, None] - cdf).sum(-1).max())
+    between: Values = abs(cdf[:, None] - cdf).sum(-1)
+    return between
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,6 +210,14 @@ class RateGapCriterion(Criterion):
 class DistributionGapCriterion(Criterion):
     """The groups' final scores differ by at most the level, in points (Kantorovich distance, largest pair)."""
 
+    def __init__(self, kind: type[Demand], pools: Sequence[ColumnPool]) -> None:
+        super().__init__(kind, pools)
+        self._compared: list[tuple[int, int]] = []  # pairs of groups in the linear programme
+        if len(pools) > _ALL_PAIRS:
+            self._compare(self.unconstrained.moments, -1.0)
+        else:
+            self._compared.extend(combinations(range(len(pools)), 2))
+
     @property
     def rate_name(self) -> str:
         return MinRecall.rate
@@ -217,35 +230,39 @@ class DistributionGapCriterion(Criterion):
         level = float(level)
         if level < self.min_gap - 1e-9:
             return None
-        upper = np.append(self._constraints.upper_bounds[:-1], max(level, self.min_gap))
-        constraints = dataclasses.replace(self._constraints, upper_bounds=upper)
-        mixtures, value, bound = best_mixtures(self.pools, constraints)
-        return Point(mixtures, value, min(bound, max(self.unconstrained.value, value)))
+        while True:
+            constraints = gap_constraints(self.pools, self._compared, max(level, self.min_gap))
+            mixtures, value, bound = best_mixtures(self.pools, constraints)
+            point = Point(mixtures, value, min(bound, max(self.unconstrained.value, value)))
+            if not self._compare(point.moments, max(level, self.min_gap)):
+                return point
 
     @cached_property
     def min_gap(self) -> float:
         """The smallest gap that any policy reaches."""
-        cost = np.append(np.zeros(len(self._constraints.upper_bounds) - 1), 1.0)
-        _, value, _ = best_mixtures(self.pools, self._constraints, cost)
-        return max(-value, 0.0)
+        while True:
+            constraints = gap_constraints(self.pools, self._compared)
+            cost = np.append(np.zeros(len(constraints.upper_bounds) - 1), 1.0)
+            mixtures, value, _ = best_mixtures(self.pools, constraints, cost)
+            if not self._compare(np.stack([mixture.moments for mixture in mixtures]), -value):
+                return max(-value, 0.0)
 
-    @cached_property
-    def _constraints(self) -> LinkingConstraints:
-        """Auxiliary variables: |CDF difference| per pair and score, then the gap, which is at least their sums."""
-        size = self.pools[0].moments.shape[1]
-        below = np.tri(size - M.FINAL, dtype=float)[:-1]  # shares up to each score but the last
-        pairs = list(combinations(range(len(self.pools)), 2))
-        count = len(pairs) * len(below)
-        moments = np.zeros((2 * count + len(pairs), len(self.pools), size))
-        auxiliary = np.zeros((len(moments), count + 1))
-        for p, (g, h) in enumerate(pairs):
-            each = slice(p * len(below), (p + 1) * len(below))
-            for side, sign in enumerate((1.0, -1.0)):
-                rows = slice(each.start + side * count, each.stop + side * count)
-                moments[rows, g, M.FINAL :], moments[rows, h, M.FINAL :] = sign * below, -sign * below
-                auxiliary[rows, each] = np.eye(len(below))
-            auxiliary[2 * count + p, each], auxiliary[2 * count + p, -1] = -1.0, 1.0
-        return LinkingConstraints(moments, auxiliary, np.append(np.ones(count), float(len(below))))
+    def _compare(self, moments: Float[Values, "G M"], level: float) -> bool:
+        """Compare from now on the pairs that exceed the level by most, at most one more per group; whether any does.
+
+        Without some pairs the optimum is an upper bound on the one with all of them, and no pair exceeds the level at
+        the end, so that nothing is lost.
+        """
+        distance = _distances(moments)
+        distance[tuple(np.array(self._compared, int).reshape(-1, 2).T)] = 0.0
+        more = [
+            (d, g, h)
+            for g, row in enumerate(distance)
+            for h, d in enumerate(row)
+            if g < h and d > level + 1e-9
+        ]
+        self._compared.extend((g, h) for _, g, h in heapq.nlargest(len(distance), more))
+        return bool(more)
 
     def default_levels(self) -> tuple[float, float]:
         return self.min_gap, max(self.min_gap, credit_gap(self.unconstrained.moments))
@@ -260,19 +277,10 @@ _CRITERIA: dict[type[Demand], type[Criterion]] = {
 
 def why_too_large(kind: type[Demand], groups: int, scores: int) -> str:
     """Why there is no frontier of so many groups, in a sentence without a full stop; empty if there is one."""
-    hint = "merge groups, or ask for min-recall"
-    if (
-        issubclass(kind, DistributionGap)
-        and (count := groups * (groups - 1) // 2 * (scores - 1)) > _MAX_PAIRS
-    ):
+    if not issubclass(kind, MinRate) and (groups > _MAX_COMPARED or groups * scores > _MAX_TABLE):
         return (
-            f"the frontier of {kind.name} compares all pairs of groups at every score, at most {_MAX_PAIRS:,} pairs "
-            f"times scores, got {groups:,} groups with {scores} scores, which is {count:,}; {hint}"
-        )
-    if not issubclass(kind, MinRate) and groups * scores > _MAX_TABLE:
-        return (
-            f"the frontier of {kind.name} takes at most {_MAX_TABLE} groups times scores, got {groups:,} groups with "
-            f"{scores} scores; {hint}"
+            f"the frontier of {kind.name} compares at most {_MAX_COMPARED} groups, and {_MAX_TABLE} groups times scores"
+            f", got {groups:,} groups with {scores} scores; merge groups, or ask for min-recall"
         )
     if groups > _MAX_GROUPS:
         return f"a frontier takes at most {_MAX_GROUPS:,} groups, got {groups:,}; merge groups"
