@@ -4,7 +4,8 @@ Run `python benchmarks/kills.py`. A quick reproduction is started, stopped at a 
 times: killed with SIGKILL, asked to stop with SIGTERM, by a full disk, or by a file that cannot be read. A store that
 is finished before is compared and the next one begun. In the end every file of every job must be the same, bit for bit,
 as in an undisturbed run, and nothing unfinished may lie about.
-Only a killed process is replaced; the others start the command again themselves, with what they have compiled.
+Only a killed process is replaced; the others start the command again themselves, with what they have compiled. One
+signal in five hits a process of its own in its first seconds, while it imports.
 Another command can be given after `--`, such as `-- compare college --methods dqn --steps 50000`.
 """
 
@@ -18,6 +19,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +40,7 @@ _DIFFERS = "timing.json"  # says how long a job took
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM}
 # a call of the operating system that fails, with which error, and how many calls there may be before
 FAULTS = {"disk full": (os, "fsync", errno.ENOSPC, 100), "read error": (Path, "read_bytes", errno.EIO, 10)}
+STARTS, START_SECONDS = 0.2, 3.0  # share of the signals that come so early in the life of a process
 STOPPED, FAILED = 130, 1  # exit codes
 _CODES = {
     "SIGKILL": (-signal.SIGKILL,),
@@ -97,7 +101,7 @@ class Worker:
     """
 
     def __init__(self, command: list[str], checkpoint_seconds: float):
-        self._command, self._seconds = command, checkpoint_seconds
+        self.command, self._seconds = command, checkpoint_seconds
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["bisimulator.cli.app", "bisimulator.api"])
         self._start()
@@ -113,7 +117,7 @@ class Worker:
         self._process.join()
 
     def begin(self, out: Path, fault: str = "", after: int = 0) -> None:
-        self._pipe.send(([*self._command, "--out", str(out)], fault, after))
+        self._pipe.send(([*self.command, "--out", str(out)], fault, after))
 
     def ends(self, within: float) -> bool:
         return self._pipe.poll(within)
@@ -164,11 +168,30 @@ def live(
         if sent := not worker.ends(within=seconds):
             worker.signal(SIGNALS[how])
     code = worker.code()
-    if code not in (0, *_CODES[how]):
-        raise SystemExit(f"after {how} the command ended with code {code}")
+    check(how, code)
     if sent and code == 0:  # the signal came too late for the command, not for the process
         worker.replace()
     return code != 0
+
+
+def check(how: str, code: int) -> None:
+    if code not in (0, *_CODES[how]):
+        raise SystemExit(f"after {how} the command ended with code {code}")
+
+
+def start(command: list[str], out: Path, seconds: float, how: str) -> bool:
+    """Start a process and stop it so many seconds later; whether it was stopped before it was done."""
+    run = [sys.executable, "-m", "bisimulator", *command, "--out", str(out)]
+    with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            _, told = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(SIGNALS[how])
+            _, told = process.communicate()
+    check(how, process.returncode)
+    if "Traceback" in told:
+        raise SystemExit(f"after {how} the command ended with a traceback:\n{told}")
+    return process.returncode != 0
 
 
 def _holds(when: Callable, out: Path, since: float) -> bool:
@@ -206,6 +229,23 @@ def compare(found: dict[str, bytes], expected: dict[str, bytes]) -> None:
         raise SystemExit(f"different: {differing}; not there: {sorted(missing)}; too many: {sorted(extra)}")
 
 
+def stop(worker: Worker, store: Path, within: float, chance: random.Random) -> str:
+    """Start the command and stop it at a random moment; how, or nothing if it was done before."""
+    how = chance.choice([*SIGNALS, *FAULTS])
+    if how in SIGNALS and chance.random() < STARTS:
+        early = start(worker.command, store, chance.uniform(0, START_SECONDS), how)
+        return f"{how} at the start" if early else ""
+    stopped = live(
+        worker,
+        store,
+        seconds=chance.uniform(0, within),
+        when=chance.choice([at_work, in_training]),
+        how=how,
+        after=chance.randint(1, FAULTS[how][-1]) if how in FAULTS else 0,
+    )
+    return how if stopped else ""
+
+
 def main(
     command: list[str], kills: int, within: float, checkpoint_seconds: float, seed: int, out: Path
 ) -> int:
@@ -218,14 +258,7 @@ def main(
     killed = stores = 0
     while killed < kills:
         store, here = out / f"disturbed-{stores}", 0
-        while killed < kills and live(
-            worker,
-            store,
-            seconds=chance.uniform(0, within),
-            when=chance.choice([at_work, in_training]),
-            how=(how := chance.choice([*SIGNALS, *FAULTS])),
-            after=chance.randint(1, FAULTS[how][-1]) if how in FAULTS else 0,
-        ):
+        while killed < kills and (how := stop(worker, store, within, chance)):
             killed, here = killed + 1, here + 1
             print(f"stopped {killed} of {kills} by {how}, {time.monotonic() - began:.0f} s", flush=True)
         finish(worker, store)

@@ -18,7 +18,19 @@ def test_killed_and_resumed_it_ends_the_same(tmp_path, monkeypatch, capfd):
     told = capfd.readouterr().out
     assert "stopped 200 of 200" in told
     for how in (*kills.SIGNALS, *kills.FAULTS):
-        assert f"by {how}" in told
+        assert f"by {how}," in told
+    for how in kills.SIGNALS:
+        assert f"by {how} at the start," in told
+
+
+@pytest.mark.parametrize("how", kills.SIGNALS)
+def test_a_process_is_stopped_while_it_imports(how, tmp_path):
+    assert kills.start(["list"], tmp_path, seconds=0.2, how=how)
+
+
+def test_a_process_that_ends_in_another_way_is_reported(tmp_path):
+    with pytest.raises(SystemExit, match="after SIGTERM the command ended with code 2"):
+        kills.start(["no-such-command"], tmp_path, seconds=60.0, how="SIGTERM")
 
 
 def test_what_differs_is_named():
