@@ -10,10 +10,10 @@ import os
 import secrets
 import warnings
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from bisimulator._text import printable
 from bisimulator.errors import DiskFull
 
+T = TypeVar("T")
 TEMPORARY = ".unfinished-"  # how the names of unfinished files begin
 ASIDE = ".damaged"  # what is added to the name of a file that is set aside
 
@@ -64,11 +65,11 @@ def temporary(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{TEMPORARY}*"))
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     write_bytes(path, json_bytes(value))
 
 
-def json_bytes(value: Any) -> bytes:
+def json_bytes(value: object) -> bytes:
     return (json.dumps(value, indent=2) + "\n").encode()
 
 
@@ -152,7 +153,7 @@ def _like(stored: np.ndarray, leaf: Any) -> Any:
     return restored
 
 
-def read_or_set_aside(path: Path, read: Any) -> Any:
+def read_or_set_aside(path: Path, read: Callable[[Path], T]) -> T | None:
     """read(path), or None where there is no such file; a damaged one is named, set aside and not used."""
     if not path.exists():
         return None
@@ -169,7 +170,7 @@ def read_or_set_aside(path: Path, read: Any) -> Any:
         return None
 
 
-def is_whole(path: Path, read: Any) -> bool:
+def is_whole(path: Path, read: Callable[[Path], object]) -> bool:
     """Whether read(path) would do; a file that is not there is no damage."""
     try:
         read(path)
