@@ -58,12 +58,21 @@ WRONG = [
         ["simulate", "lending", "threshold", "--set", "popluation=5"],
         ["'popluation'", "Did you mean 'population'"],
     ),
-    (["simulate", "lending", "threshold", "--set", "population=0"], ["population must be at least 1, got 0"]),
+    (
+        ["simulate", "lending", "threshold", "--set", "population=0"],
+        ["bisimulator: population must be at least 1, got 0"],
+    ),
     (["simulate", "lending", "threshold", "--set", "population"], ["name=value", "'population'"]),
     (["simulate", "lending", "threshold", "--set", "population=many"], ["must be a number", "'many'"]),
     (["simulate", "lending", "threshold", "--set", "omega=__import__('os')"], ["must be a number"]),
-    (["simulate", "lending", "threshold", "--seeds", "0"], ["seeds must be at least 1, got 0"]),
-    (["simulate", "lending", "threshold", "--episodes", "-1"], ["episodes must be at least 1, got -1"]),
+    (
+        ["simulate", "lending", "threshold", "--seeds", "0"],
+        ["bisimulator: --seeds must be at least 1, got 0"],
+    ),
+    (
+        ["simulate", "lending", "threshold", "--episodes=-1"],
+        ["bisimulator: --episodes must be at least 1, got -1"],
+    ),
 ]
 
 

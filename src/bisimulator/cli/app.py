@@ -95,7 +95,7 @@ def run_command(arguments: Sequence[str]) -> int:
     except (ValueError, TypeError, ImportError, FloatingPointError, Interrupted, JobsFailed) as error:
         if os.environ.get("BISIMULATOR_TRACEBACK"):
             raise
-        print(f"bisimulator: {printable(error)}", file=sys.stderr)
+        print(f"bisimulator: {_as_typed(printable(error), arguments)}", file=sys.stderr)
         return 130 if isinstance(error, Interrupted) else 3 if isinstance(error, JobsFailed) else 2
     except (OSError, *TOO_LARGE) as error:  # a full disk, a folder that may not be written, too little memory
         if os.environ.get("BISIMULATOR_TRACEBACK"):
@@ -103,6 +103,14 @@ def run_command(arguments: Sequence[str]) -> int:
         print(f"bisimulator: {printable(explain(error))}", file=sys.stderr)
         return 1
     return 0
+
+
+def _as_typed(message: str, arguments: Sequence[str]) -> str:
+    """A message that begins with the name of an option that was given begins with the option."""
+    name, space, rest = message.partition(" ")
+    option = f"--{name.replace('_', '-')}"
+    given = {argument.partition("=")[0].replace("_", "-") for argument in arguments}
+    return f"{option}{space}{rest}" if option in given else message
 
 
 if __name__ == "__main__":
