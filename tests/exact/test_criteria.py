@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import bisimulator
+from bisimulator.exact import criteria
+from bisimulator.exact._column_generation import ColumnPool
 from bisimulator.exact._occupancy import groups_of
 from bisimulator.exact._stationary import StationaryGroup, group_moments, slacks
 from bisimulator.exact.chain import expect, person_chain
@@ -183,3 +185,26 @@ def test_derivatives_of_slacks_by_acceptance_probabilities(criterion, rows):
 def test_levels_out_of_range(criterion, level, message):
     with pytest.raises(ValueError, match=message):
         frontier(bisimulator.make("lending"), criterion, levels=[level])
+
+
+def test_pairs_that_are_not_compared_at_first_meet_the_level_as_well(monkeypatch):
+    """The linear programme begins with few pairs of groups, and the optimum is the one with all of them."""
+    env = bisimulator.make("lending", groups=6, population=60, horizon=200)
+    few, every = [], []
+    for found, all_pairs in ((few, 1), (every, 6)):
+        monkeypatch.setattr(criteria, "_ALL_PAIRS", all_pairs)
+        solver = criteria.make_criterion(
+            DEMANDS["credit-gap"], [ColumnPool(g) for g in groups_of(person_chain(env))]
+        )
+        found.extend(solver.default_levels())
+        for level in np.linspace(*found, 5):
+            point = solver.solve(float(level))
+            assert criteria.credit_gap(point.moments) <= level + 1e-7
+            assert point.upper_bound - point.value <= 1e-7 * point.value
+            found.append(point.value)
+    np.testing.assert_allclose(few, every, rtol=1e-7)
+
+
+def test_as_many_groups_as_are_compared_are_accepted():
+    assert all(not criteria.why_too_large(kind, 60, 7) for kind in DEMANDS.values())
+    assert criteria.why_too_large(DEMANDS["credit-gap"], 20, 22)

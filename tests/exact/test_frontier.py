@@ -11,13 +11,12 @@ from scipy.optimize import linprog
 
 import bisimulator
 from bisimulator import published
-from bisimulator.exact import criteria
 from bisimulator.exact._column_generation import ColumnPool
 from bisimulator.exact._occupancy import groups_of
 from bisimulator.exact._stationary import StationaryGroup, local_search
 from bisimulator.exact.chain import expect, person_chain
 from bisimulator.exact.frontier import best_return, frontier
-from bisimulator.goals import DEMANDS, Moments
+from bisimulator.goals import Moments
 from bisimulator.goals.demands import MinRecall
 from tests.exact.chains import flow, moves_of, random_moves
 
@@ -394,26 +393,3 @@ def test_progress_is_reported_after_every_level(groups):
     assert shares == [0.25, 0.5, 0.75, 1.0]
     assert (best.recalls[1] >= 1 - 1e-6).all()
     assert best.value[1] <= best.value[0] <= best.upper_bound[0]
-
-
-def test_pairs_that_are_not_compared_at_first_meet_the_level_as_well(monkeypatch):
-    """The linear programme begins with few pairs of groups, and the optimum is the one with all of them."""
-    env = bisimulator.make("lending", groups=6, population=60, horizon=200)
-    few, every = [], []
-    for found, all_pairs in ((few, 1), (every, 6)):
-        monkeypatch.setattr(criteria, "_ALL_PAIRS", all_pairs)
-        solver = criteria.make_criterion(
-            DEMANDS["credit-gap"], [ColumnPool(g) for g in groups_of(person_chain(env))]
-        )
-        found.extend(solver.default_levels())
-        for level in np.linspace(*found, 5):
-            point = solver.solve(float(level))
-            assert criteria.credit_gap(point.moments) <= level + 1e-7
-            assert point.upper_bound - point.value <= 1e-7 * point.value
-            found.append(point.value)
-    np.testing.assert_allclose(few, every, rtol=1e-7)
-
-
-def test_as_many_groups_as_are_compared_are_accepted():
-    assert all(not criteria.why_too_large(kind, 60, 7) for kind in DEMANDS.values())
-    assert criteria.why_too_large(DEMANDS["credit-gap"], 20, 22)
