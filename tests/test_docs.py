@@ -402,6 +402,10 @@ def test_results_and_grids_are_filled_in(fill, tmp_path):
     baseline = fill["filled"]("<!-- results:begin r-ppo -->\n<!-- results:end -->", tmp_path)
     assert "| R-PPO | here | 0.50 ± 0.10 |\n\n<!-- results:end -->" in baseline
 
+    (tmp_path / "lending.md").write_text("# lending\n\nA table.\n\n| a |\n\n## Next to the paper\n\n| b |\n")
+    copied = fill["filled"]("<!-- table:begin lending -->\nold\n<!-- table:end -->", tmp_path)
+    assert copied == "<!-- table:begin lending -->\n\nA table.\n\n| a |\n\n<!-- table:end -->"
+
     tuning = tmp_path / "tuning.csv"
     tuning.write_text(
         'method,scenario,settings,recall_gap,credit_gap,passes\nelbert,lending,"{""a"": 2e4}",0.0597,,no\n'

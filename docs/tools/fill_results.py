@@ -5,8 +5,9 @@
 Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between
 `<!-- results:begin NAME ... -->` and `<!-- results:end -->`. So do those of docs/results/tables/baselines/SCENARIO.csv,
 for methods that the paper does not have; `bisimulator compare SCENARIO` writes these. Rows of benchmarks/tuning.csv go
-between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. Of the field's other papers, docs/results/tables/PAPER.md
-goes between `<!-- paper:begin PAPER -->` and its end, and rows of benchmarks/tuning_papers.csv go between
+between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. The first section of docs/results/tables/NAME.md goes between
+`<!-- table:begin NAME -->` and its end. Of the field's other papers, docs/results/tables/PAPER.md goes between
+`<!-- paper:begin PAPER -->` and its end, and rows of benchmarks/tuning_papers.csv go between
 `<!-- tried:begin PAPER -->` and its end. A test checks that the pages agree with these files.
 """
 
@@ -34,7 +35,7 @@ NOTHING_RUN = (
 )
 TRIED = ROOT / "benchmarks" / "tuning_papers.csv"
 NOTHING_TRIED = "Nothing tried yet; run `python benchmarks/tune.py`."
-_BLOCK = re.compile(r"(<!-- (results|grid|paper|tried):begin ([^>]*?) -->\n).*?(<!-- \2:end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- (results|grid|table|paper|tried):begin ([^>]*?) -->\n).*?(<!-- \2:end -->)", re.DOTALL)
 
 TRIED_COLUMNS = (
     "method",
@@ -67,6 +68,7 @@ def filled(text: str, tables: Path = TABLES, tuning: Path = TUNING) -> str:
         fill = {
             "results": lambda: results(names, tables),
             "grid": lambda: grid(names, tuning),
+            "table": lambda: table(names[0], tables),
             "paper": lambda: paper(names[0], tables),
             "tried": lambda: tried_for(names[0], TRIED),
         }
@@ -118,6 +120,15 @@ def grid(methods: Sequence[str], tuning: Path) -> str:
         if rows:
             sections.append(f"**{scenario}**\n\n{markdown(_tried(scenario, rows))}")
     return "\n\n".join(sections) or NOTHING_TRIED
+
+
+def table(name: str, tables: Path) -> str:
+    """What a page of `reproduce` begins with, without its title."""
+    path = tables / f"{name}.md"
+    if not path.exists():
+        return NOTHING_RUN
+    _, _, body = path.read_text(encoding="utf-8").partition("\n\n")
+    return body.partition("\n## ")[0].strip()
 
 
 def paper(name: str, tables: Path) -> str:
