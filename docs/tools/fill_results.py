@@ -5,8 +5,8 @@
 Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between
 `<!-- results:begin NAME ... -->` and `<!-- results:end -->`. So do those of docs/results/tables/baselines/SCENARIO.csv,
 for methods that the paper does not have; `bisimulator compare SCENARIO` writes these. Rows of benchmarks/tuning.csv go
-between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. The first section of docs/results/tables/NAME.md goes between
-`<!-- table:begin NAME -->` and its end. Of the field's other papers, docs/results/tables/PAPER.md goes between
+between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. The first section of docs/results/tables/NAME.md goes
+between `<!-- table:begin NAME -->` and its end. Of the field's other papers, docs/results/tables/PAPER.md goes between
 `<!-- paper:begin PAPER -->` and its end, and rows of benchmarks/tuning_papers.csv go between
 `<!-- tried:begin PAPER -->` and its end. A test checks that the pages agree with these files.
 """
