@@ -35,7 +35,9 @@ NOTHING_RUN = (
 )
 TRIED = ROOT / "benchmarks" / "tuning_papers.csv"
 NOTHING_TRIED = "Nothing tried yet; run `python benchmarks/tune.py`."
-_BLOCK = re.compile(r"(<!-- (results|grid|table|paper|tried):begin ([^>]*?) -->\n).*?(<!-- \2:end -->)", re.DOTALL)
+_BLOCK = re.compile(
+    r"(<!-- (results|grid|table|paper|tried):begin ([^>]*?) -->\n).*?(<!-- \2:end -->)", re.DOTALL
+)
 
 TRIED_COLUMNS = (
     "method",
