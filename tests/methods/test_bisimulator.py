@@ -166,12 +166,18 @@ def accept_most(key, obs):
     return jax.random.bernoulli(key, 0.9, obs.shape[:-1]).astype(jnp.int32)
 
 
+@partial(jax.jit, static_argnums=(0, 1))
+def search(method, scenario, params, keys, state):
+    """The states after a search for omega with each of the keys."""
+    adapt = partial(method.adapt, act=accept_most, scenario=scenario, params=params, horizon=HORIZON)
+    return jax.vmap(lambda key: adapt(key, state))(keys)
+
+
 def adapted(env, config, keys=2):
     """The state before a search for omega and, for several keys, after it."""
     method = build(config, env)
     state = method.init(jax.random.key(0), env, 8)
-    adapt = partial(method.adapt, act=accept_most, scenario=env.scenario, params=env.params, horizon=HORIZON)
-    after = jax.jit(jax.vmap(lambda key: adapt(key, state)))(jax.random.split(jax.random.key(5), keys))
+    after = search(method, env.scenario, env.params, jax.random.split(jax.random.key(5), keys), state)
     return method, state, after
 
 
@@ -200,7 +206,7 @@ def test_the_search_for_omega_is_deterministic_and_depends_on_the_key(env, impro
 
 def test_the_description_contains_omega_and_the_losses(improved):
     method, _, after = improved
-    described = jax.vmap(method.describe)(after)
+    described = jax.jit(jax.vmap(method.describe))(after)
     np.testing.assert_array_equal(described["omega"], after.omega)
     assert {"omega", "offset", "j_rew", "j_dyn"} <= set(described)
 
