@@ -179,11 +179,12 @@ def test_a_multiplier_follows_the_controller():
         window=50.0, recent=20.0, eta=0.5, proportional=2.0, largest_violation=0.3, max_multiplier=1.5
     )
     method = hooks("min-recall=0.9", **dataclasses.asdict(config))
+    measure, describe = jax.jit(method.measure), jax.jit(method.describe)
     state, sums, recent, integral = start(method), np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2)
     assert not np.asarray(state.control.multipliers[0]).any()
     for seed in range(30):
         batch = random_batch(seed) if seed < 10 or seed > 20 else batch_with(True, seed=seed)
-        state = method.measure(state, batch)
+        state = measure(state, batch)
         group, qualified, accepted = (
             np.asarray(x).ravel() for x in (batch.group, batch.qualified, batch.accepted)
         )
@@ -203,7 +204,7 @@ def test_a_multiplier_follows_the_controller():
         expected = np.expm1(integral + config.proportional * violation).clip(0, config.max_multiplier)
         np.testing.assert_allclose(state.control.integral[0], integral, atol=1e-5)
         np.testing.assert_allclose(state.control.multipliers[0], expected, atol=1e-5)
-        np.testing.assert_allclose(method.describe(state)["slack/min-recall"], slack, atol=1e-5)
+        np.testing.assert_allclose(describe(state)["slack/min-recall"], slack, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["min-recall", "min-approval", "recall-gap", "approval-gap", "benefit-gap"])
@@ -314,21 +315,25 @@ def test_streams_of_a_goal_add_up_to_the_correction(goal):
     reward_form = hooks(goal, window=100.0)
     method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0), **BLIND)(Plain())
     batch = random_batch(3, ends=0.3, size=ENV.observation_size)
-    state = method.measure(start(method), dataclasses.replace(batch, accepted=batch.group == 0))
-    state, extras = method.learn(jax.random.key(0), state, batch)
-    expected = correction(reward_form, state, batch)
+    unequal = dataclasses.replace(batch, accepted=batch.group == 0)
+
+    @jax.jit
+    def computed(batch, unequal):
+        state, extras = method.learn(jax.random.key(0), method.measure(start(method), unequal), batch)
+        corrected, paid = reward_form.reward(state, batch, ()), method.reward(state, batch, extras)
+        streams = method.streams(state, batch)
+        flat = jnp.concatenate([batch.reward[..., None], streams], -1).reshape(-1, 1 + streams.shape[-1])
+        of_flat = jax.tree.map(lambda x: x.reshape(len(flat), *x.shape[2:]), extras)
+        advantage = method.advantage(state, flat, of_flat)
+        return corrected, paid, streams, extras.prices, advantage, standardise(corrected.reshape(-1))
+
+    corrected, paid, streams, prices, advantage, standardised = map(np.asarray, computed(batch, unequal))
+    expected = corrected - np.asarray(batch.reward)
     assert np.abs(expected).max() > 0.01
-    streams = method.streams(state, batch)
     assert streams.shape[-1] == method.num_streams(ENV)
-    np.testing.assert_allclose((extras.prices * streams).sum(-1), expected, atol=1e-4)
-    np.testing.assert_array_equal(method.reward(state, batch, extras), batch.reward)
-    flat = jnp.concatenate([batch.reward[..., None], streams], -1).reshape(-1, 1 + streams.shape[-1])
-    extras = jax.tree.map(lambda x: x.reshape(len(flat), *x.shape[2:]), extras)
-    np.testing.assert_allclose(
-        method.advantage(state, flat, extras),
-        standardise((batch.reward + expected).reshape(-1)),
-        atol=1e-3,
-    )
+    np.testing.assert_allclose((prices * streams).sum(-1), expected, atol=1e-4)
+    np.testing.assert_array_equal(paid, batch.reward)
+    np.testing.assert_allclose(advantage, standardised, atol=1e-3)
 
 
 def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_group():
