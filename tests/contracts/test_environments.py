@@ -350,7 +350,7 @@ def test_the_person_model_has_the_observations_of_the_environment(name):
     env = bisimulator.make(name, population=POPULATION, horizon=HORIZON)
     observations = np.asarray(env.scenario.person_model.observations(env.params, 3, range(env.num_groups)))
     assert observations.shape == (env.num_groups, env.params.num_scores, 3, 3, env.observation_size)
-    first = np.asarray(env.observe(env.reset(jax.random.key(0))))
+    first = np.asarray(jax.jit(lambda key: env.observe(env.reset(key)))(jax.random.key(0)))
     group, score = first[1 : 1 + env.num_groups].argmax(), round(first[0] * (env.params.num_scores - 1))
     np.testing.assert_allclose(observations[group, score, 0, 0], first, atol=1e-6)
 
