@@ -3,10 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 PIP := $(BIN)/python $(INSTALL)
-# installs in a fraction of pip's time, on all cores; pip itself where uv finds no packages (it does not read pip's settings)
-UV := VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --compile-bytecode --constraint constraints.txt
+# installs in a fraction of pip's time; pip itself where uv finds no packages (it does not read pip's settings)
+UV := VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --constraint constraints.txt
 DEVELOPMENT := .[sb3,track,models,oracle,dev]
-extras = $(UV) --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isolation --editable '$(1)'
+# the last step compiles the bytecode of all packages at once, on all cores
+extras = $(UV) --compile-bytecode --no-build-isolation --editable '$(1)' || $(PIP) --no-build-isolation --editable '$(1)'
 # compiling is most of the tests' time: the older of XLA's two code generators needs two thirds of it, and one module per
 # program less than many
 FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
@@ -88,9 +89,10 @@ clean:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
-# no isolated build, so that what builds the package is pinned as well
+# with uv where a target installed it before; no isolated build, so that what builds the package is pinned as well
 .venv/.runtime: .venv/.python pyproject.toml constraints.txt requirements.txt
-	$(PIP) --require-hashes --no-deps --requirement requirements.txt
+	test -x $(BIN)/uv && $(UV) --require-hashes --no-deps --requirement requirements.txt || \
+		$(PIP) --require-hashes --no-deps --requirement requirements.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -99,8 +101,8 @@ clean:
 	@touch $@
 
 # torch first and alone: resolved together with others it would bring several GB of accelerator packages
-.venv/.development: .venv/.runtime .venv/.uv
-	$(PIP) torch==2.13.0
+.venv/.development: .venv/.uv .venv/.runtime
+	$(PIP) --no-compile torch==2.13.0
 	$(call extras,$(DEVELOPMENT))
 	@touch $@
 
@@ -109,6 +111,6 @@ clean:
 	$(call extras,.[cluster])
 	@touch $@
 
-.venv/.docs: .venv/.runtime .venv/.uv
+.venv/.docs: .venv/.uv .venv/.runtime
 	$(call extras,.[docs])
 	@touch $@

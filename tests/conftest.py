@@ -2,12 +2,14 @@
 programs are compiled quickly.
 """
 
+import functools
 import gc
 import os
 
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
+from jax._src.interpreters import mlir
 
 from bisimulator.jobs import run
 from tests.report.browser import Browser
@@ -17,6 +19,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_disable_most_optimizations", True)
 # where in the source an operation comes from is looked up for each one, and read by nobody
 jax.config.update("jax_traceback_in_locations_limit", 0)
+# jax sets up MLIR anew for each program, which takes longer than lowering a small one; here all share it
+mlir.make_ir_context = functools.cache(mlir.make_ir_context)
 
 # Traced programs are many small objects that stay; looking for garbage among them again and again takes a tenth of the
 # tests' time.

@@ -27,15 +27,6 @@ def test_an_early_stop_is_not_swallowed(seconds, number, tmp_path):
         process.wait()
 
 
-def test_importing_the_package_into_a_program_leaves_its_signals_alone():
-    """Only the command line ends at once; a notebook or a program gets its KeyboardInterrupt."""
-    # set by hand, because a program that is started in the background begins with signals that are ignored
-    program = "import signal; before = signal.default_int_handler; signal.signal(signal.SIGINT, before); "
-    program += "import bisimulator; "
-    check = "assert signal.getsignal(signal.SIGINT) is before"
-    assert subprocess.run([sys.executable, "-c", program + check], check=False).returncode == 0
-
-
 def test_a_stop_during_an_import_ends_the_process():
     program = (
         "import os, signal, sys; sys.argv = ['bisimulator']; from bisimulator._signals import while_importing\n"

@@ -54,7 +54,7 @@ def test_rates_seen_incidents_and_rewards():
     env = bisimulator.make(
         "attention", rates=(5.0, 2.0, 0.05), units=4, rate_up=0.5, rate_down=0.1, horizon=3
     )
-    state, action = env.reset(jax.random.key(0)), attention.logits_of(jnp.array([3, 1, 0]), None)
+    state, action = jax.jit(env.reset)(jax.random.key(0)), attention.logits_of(jnp.array([3, 1, 0]), None)
     assert not np.asarray(env.observe(state)).any()
     after, step = env.step(jax.random.key(1), state, action)
     np.testing.assert_allclose(after.rates, [4.7, 1.9, 0.55], rtol=1e-6)

@@ -155,7 +155,7 @@ def test_admitting_everybody_ends_the_episode_exactly_when_the_pool_is_empty(acc
 
 def test_people_start_with_scores_and_budgets_from_their_normal_distributions(key):
     params = bisimulator.make("college", population=50_000).params
-    people = np.asarray(college.reset(key, params).people)
+    people = np.asarray(jax.jit(college.reset)(key, params).people)
     for group, (score_mean, budget_mean) in enumerate([(8, 4), (5, 2)]):
         mine = people[people[:, GROUP] == group]
         expected = score_distribution(score_mean)

@@ -47,9 +47,9 @@ def test_applicants_raise_their_scores_if_it_is_worth_it(options):
 
 def test_a_round_adds_up():
     env = bisimulator.make("college-threshold", costs=(2.0, 5.0), rewards=(1.0, -2.0, 3.0, -4.0), epsilon=0.2)
-    state = env.reset(jax.random.key(0))
+    state = jax.jit(env.reset)(jax.random.key(0))
     assert not np.asarray(env.observe(state)).any()
-    after, step = env.step(jax.random.key(1), state, jnp.array([0.7]))
+    after, step = jax.jit(env.step)(jax.random.key(1), state, jnp.array([0.7]))
     seen = college_threshold.last_round(step.obs, env.params)
     true, group = np.asarray(after.true_score), np.asarray(seen.group)
     eligible = true >= np.array([0.88, 0.66], np.float32)[group]
@@ -167,7 +167,7 @@ def test_noise_is_bounded_and_other_groups_are_possible():
     env = bisimulator.make("college-threshold", groups=3, score_noise=0.5, noise_max=0.2, applicants=50)
     np.testing.assert_allclose(env.params.score_mean, [0.8, 0.7, 0.6], rtol=1e-6)
     np.testing.assert_allclose(env.params.costs, [0.8, 1.0, 1.2], rtol=1e-6)
-    after, step = env.step(jax.random.key(0), env.reset(jax.random.key(0)), jnp.zeros(1))
+    after, step = jax.jit(lambda key: env.step(key, env.reset(key), jnp.zeros(1)))(jax.random.key(0))
     difference = np.asarray(college_threshold.last_round(step.obs, env.params).score - after.true_score)
     assert 0.19 < abs(difference).max() <= 0.2 + 1e-6
     people = np.bincount(np.asarray(env.scenario.snapshot(after).group), minlength=3)

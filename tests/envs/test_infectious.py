@@ -60,9 +60,9 @@ def test_treatment_makes_the_susceptible_immune_and_is_wasted_on_others():
 
 def test_tallies_count_treatments_infections_and_sick_people_of_each_group():
     env = make(infection=1.0, recovery=0.0, untreated_steps=0)
-    state = env.reset(jax.random.key(0))
+    state = jax.jit(env.reset)(jax.random.key(0))
     assert state.health.tolist() == [1, 0, 0, 0, 0]
-    state, step = env.step(jax.random.key(1), state, jnp.int32(4))  # the fourth person
+    state, step = jax.jit(env.step)(jax.random.key(1), state, jnp.int32(4))  # the fourth person
     assert state.health.tolist() == [1, 1, 1, 2, 0]
     assert {name: x.tolist() for name, x in step.tallies.items() if name != "reward"} == {
         "supply": [0, 1],
@@ -76,10 +76,10 @@ def test_tallies_count_treatments_infections_and_sick_people_of_each_group():
 def test_the_first_patient_and_the_untreated_steps():
     fixed, anybody = make(untreated_steps=0, first_patient=3), make(untreated_steps=0, first_patient=None)
     keys = jax.random.split(jax.random.key(0), 400)
-    assert (np.asarray(jax.vmap(fixed.reset)(keys).health) == [0, 0, 0, 1, 0]).all()
-    share = np.asarray(jax.vmap(anybody.reset)(keys).health).mean(0)
+    assert (np.asarray(jax.jit(jax.vmap(fixed.reset))(keys).health) == [0, 0, 0, 1, 0]).all()
+    share = np.asarray(jax.jit(jax.vmap(anybody.reset))(keys).health).mean(0)
     assert (abs(share - 0.2) < 4 * np.sqrt(0.16 / 400)).all()
-    spread = np.asarray(jax.vmap(make(infection=1.0, recovery=0.0).reset)(keys[:3]).health)
+    spread = np.asarray(jax.jit(jax.vmap(make(infection=1.0, recovery=0.0).reset))(keys[:3]).health)
     assert (spread == [1, 1, 1, 0, 0]).all()
 
 

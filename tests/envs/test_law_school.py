@@ -30,7 +30,7 @@ def test_people_rates_and_incomes_are_those_of_the_tables():
 
 def test_true_scores_are_drawn_from_the_table():
     env = bisimulator.make("college-law-school", population=20_000)
-    people = env.scenario.snapshot(env.scenario.reset(jax.random.key(100), env.params))
+    people = env.scenario.snapshot(jax.jit(env.scenario.reset)(jax.random.key(100), env.params))
     for g, shares in enumerate(law_school.people().initial):
         scores = np.asarray(people.true_score)[np.asarray(people.group) == g]
         drawn = np.bincount(scores.astype(int), minlength=len(shares)) / len(scores)

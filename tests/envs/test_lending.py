@@ -56,7 +56,8 @@ omegas = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.75, 7.0]), min_size=4, max_s
 def test_every_step_agrees_with_a_numpy_implementation(seed, omega, moves, actions):
     omega = np.array(omega).reshape(2, 2)
     params = make(omega=omega, score_up=moves[0], score_down=moves[1], reward_repaid=0.5, reward_default=-3.0)
-    before, out, last, first_obs = play(jax.random.key(seed), params, jnp.array(actions))
+    played = play(jax.random.key(seed), params, jnp.array(actions))
+    before, out, last, first_obs = jax.tree.map(np.asarray, played)
     names = {"true": TRUE, "observed": OBSERVED, "repaid": REPAID, "defaulted": DEFAULTED}
     start = np.asarray(before.people[0])
     people = [{**{n: p[i] for n, i in names.items()}, "group": int(p[GROUP])} for p in start]
@@ -126,14 +127,14 @@ def test_repayment_depends_on_score_group_and_conscientiousness(key):
 
 def test_conscientiousness_is_drawn_once_per_person_from_its_normal_distribution(key):
     params = bisimulator.make("lending-conscientiousness", population=40_000).params
-    latent = np.asarray(lending.reset(key, params).people[:, _lending_people.CONSCIENTIOUSNESS])
+    latent = np.asarray(jax.jit(lending.reset)(key, params).people[:, _lending_people.CONSCIENTIOUSNESS])
     assert abs(latent.mean() - 0.55) < 4 * 0.1 / np.sqrt(40_000)
     assert abs(latent.std() - 0.1) < 4 * 0.1 / np.sqrt(2 * 40_000)
 
 
 def test_people_start_with_the_distributions_of_the_paper(key):
     params = bisimulator.make("lending", population=100_000, group_probs=(0.3, 0.7)).params
-    people = np.asarray(lending.reset(key, params).people)
+    people = np.asarray(jax.jit(lending.reset)(key, params).people)
     for group, share in enumerate((0.3, 0.7)):
         mine = people[people[:, GROUP] == group]
         assert abs(len(mine) - share * 100_000) < 4 * np.sqrt(100_000 * share * (1 - share))

@@ -15,15 +15,14 @@ from bisimulator.exact import expect
 from tests.matrix import some
 from tests.messages import refused
 
+decide = jax.jit(_lending_people.decide)
+
 
 def people_after(env, score, group, action, u, omega=None):
     """Records at `score` after a decision with every number of `u`."""
-    person = jnp.tile(jnp.array([score, score, 0, 0, group, 0], jnp.float32), (len(u), 1))
+    person = np.tile(np.array([score, score, 0, 0, group, 0], np.float32), (len(u), 1))
     params = env.params if omega is None else env.with_omega(omega).params
-    return [
-        np.asarray(x)
-        for x in _lending_people.decide(person, jnp.full(len(u), action), jnp.asarray(u), params)
-    ]
+    return [np.asarray(x) for x in decide(person, np.full(len(u), action), u, params)]
 
 
 @pytest.mark.parametrize("action", [0, 1])
@@ -72,12 +71,14 @@ def test_plain_moves_as_a_table_are_the_plain_moves():
 
 def test_group_sizes_are_fixed():
     env = bisimulator.make("lending-delayed-impact", group_probs=(0.34, 0.66), population=103)
+    reset = jax.jit(env.reset)
     for seed in range(3):
-        group = np.asarray(env.reset(jax.random.key(seed)).people)[:, GROUP].astype(int)
+        group = np.asarray(reset(jax.random.key(seed)).people)[:, GROUP].astype(int)
         assert np.bincount(group).tolist() == [35, 68]
     assert env.scenario.person_model.chain(env.params).group_sizes == pytest.approx([35, 68])
     drawn = bisimulator.make("lending-delayed-impact", fixed_sizes=False)
-    sizes = {int(np.asarray(drawn.reset(jax.random.key(s)).people)[:, GROUP].sum()) for s in range(5)}
+    reset = jax.jit(drawn.reset)
+    sizes = {int(np.asarray(reset(jax.random.key(s)).people)[:, GROUP].sum()) for s in range(5)}
     assert len(sizes) > 1
 
 

@@ -193,7 +193,7 @@ def test_the_only_person_applies_in_every_step():
 
 def test_a_snapshot_is_a_population_of_one():
     env = bisimulator.make("lending", population=5, horizon=12).life()
-    snapshot = env.scenario.snapshot(env.reset(jax.random.key(0)))
+    snapshot = env.scenario.snapshot(jax.jit(env.reset)(jax.random.key(0)))
     assert snapshot.group.shape == snapshot.true_score.shape == snapshot.observed_score.shape == (1,)
     assert snapshot.true_score == snapshot.observed_score
 
@@ -203,18 +203,19 @@ def test_the_observation_has_the_learned_dynamics():
     omega = jnp.array([[0.0, 0.0], [2.0, 0.5]])
     env = bisimulator.make("lending", population=5, horizon=12).with_omega(omega).life()
     person = jnp.array([3.0, 3.0, 0.0, 0.0, 1.0, 0.0])
-    after, out = env.step(jax.random.key(0), life.LifeState(person, jnp.int32(0)), jnp.int32(1))
+    after, out = jax.jit(env.step)(jax.random.key(0), life.LifeState(person, jnp.int32(0)), jnp.int32(1))
     assert float(after.person[life.OBSERVED]) == (5.0 if bool(out.qualified) else 2.5)
     assert float(after.person[life.TRUE]) == (4.0 if bool(out.qualified) else 2.0)
 
 
 def test_the_clock_of_a_life_is_the_time_of_the_queue():
     env = bisimulator.make("lending", population=5, horizon=12, clock=True).life()
+    reset, step = jax.jit(env.reset), jax.jit(env.step)
     for seed in range(4):
-        state, ended = env.reset(jax.random.key(seed)), False
+        state, ended = reset(jax.random.key(seed)), False
         np.testing.assert_allclose(env.observe(state)[-1], 1 - state.t / 12, atol=1e-6)
         while not ended:
-            state, out = env.step(jax.random.key(100 + seed), state, 1)
+            state, out = step(jax.random.key(100 + seed), state, 1)
             np.testing.assert_allclose(out.obs[-1], max(0, 1 - state.t / 12), atol=1e-6)
             ended = bool(out.terminated)
 

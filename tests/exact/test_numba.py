@@ -1,7 +1,4 @@
-"""Compilation works where nothing can be written, and does not slow down `import bisimulator`."""
-
-import subprocess
-import sys
+"""Compilation works where nothing can be written, and loops on all cores do all work once."""
 
 import numpy as np
 import pytest
@@ -35,8 +32,3 @@ def test_ranges_are_all_items_once(items, monkeypatch):
 
     assert sum(_numba.on_all_cores(work, items)) == items
     assert (seen == 1).all()
-
-
-def test_importing_the_package_does_not_import_numba():
-    code = "import sys, bisimulator, bisimulator.exact; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

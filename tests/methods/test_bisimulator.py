@@ -75,20 +75,24 @@ def test_steps_about_all_groups_are_corrected_by_their_decisions_on_each_of_them
     method = build(dataclasses.replace(SMALL, reward_steps=80, learning_rate=0.003, gauge="free"), env)
     assert method.adapt_at(100) == ()  # no observation dynamics here
     batch = rollout_batch(env)
-    state = method.init(jax.random.key(1), env, 4)
+    state = jax.jit(lambda key: method.init(key, env, 4))(jax.random.key(1))
     nothing = eqx.tree_at(lambda s: s.phi.weights[-1], state, replace_fn=jnp.zeros_like)
-    np.testing.assert_allclose(method.reward(nothing, batch, ()), batch.reward, rtol=1e-4, atol=1e-4)
+    paid = jax.jit(lambda state: method.reward(state, batch, ()))
+    np.testing.assert_allclose(paid(nothing), batch.reward, rtol=1e-4, atol=1e-4)
     later, _ = jax.jit(method.learn)(jax.random.key(2), state, batch)
     start, _ = jax.jit(
         dataclasses.replace(method, config=dataclasses.replace(method.config, reward_steps=1)).learn
     )(jax.random.key(2), state, batch)
     assert later.j_rew < 0.8 * start.j_rew
-    single = env.scenario.group_decisions.split(
-        batch.obs, batch.action, batch.next_obs, batch.tallies, env.params
-    )
-    each = jnp.take_along_axis(later.phi(single.obs), single.action[..., None], -1)[..., 0]
-    expected = batch.reward + SMALL.alpha * each.mean(-1)
-    np.testing.assert_allclose(method.reward(later, batch, ()), expected, rtol=1e-4, atol=1e-4)
+
+    @jax.jit
+    def of_single_decisions(phi):
+        split = env.scenario.group_decisions.split
+        single = split(batch.obs, batch.action, batch.next_obs, batch.tallies, env.params)
+        return jnp.take_along_axis(phi(single.obs), single.action[..., None], -1)[..., 0]
+
+    expected = batch.reward + SMALL.alpha * np.asarray(of_single_decisions(later.phi)).mean(-1)
+    np.testing.assert_allclose(paid(later), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_learning_reduces_j_rew_and_fixes_the_gauge(env):
@@ -97,19 +101,22 @@ def test_learning_reduces_j_rew_and_fixes_the_gauge(env):
     flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
     state = method.init(jax.random.key(0), env, 8)
     after, extras = jax.jit(method.learn)(jax.random.key(1), state, batch)
-    loss = partial(
-        j_rew,
-        key=jax.random.key(2),
-        obs=flat.obs,
-        action=flat.action,
-        reward=flat.reward,
-        group=flat.group,
-        alpha=SMALL.alpha,
-        num_groups=2,
+    loss = jax.jit(
+        partial(
+            j_rew,
+            key=jax.random.key(2),
+            obs=flat.obs,
+            action=flat.action,
+            reward=flat.reward,
+            group=flat.group,
+            alpha=SMALL.alpha,
+            num_groups=2,
+        )
     )
     assert float(loss(after.phi)) < 0.5 * float(loss(state.phi))
     assert extras == ()
-    expected = gauge_offset(after.phi, flat.obs, flat.group, gauge="centred", num_groups=2)
+    offset = jax.jit(partial(gauge_offset, gauge="centred", num_groups=2))
+    expected = offset(after.phi, flat.obs, flat.group)
     np.testing.assert_allclose(after.offset, expected, atol=1e-6)
     # this hook does not change the observation dynamics
     np.testing.assert_array_equal(after.omega, state.omega)
@@ -166,12 +173,18 @@ def accept_most(key, obs):
     return jax.random.bernoulli(key, 0.9, obs.shape[:-1]).astype(jnp.int32)
 
 
+@partial(jax.jit, static_argnums=(0, 1))
+def search(method, scenario, params, keys, state):
+    """The states after a search for omega with each of the keys."""
+    adapt = partial(method.adapt, act=accept_most, scenario=scenario, params=params, horizon=HORIZON)
+    return jax.vmap(lambda key: adapt(key, state))(keys)
+
+
 def adapted(env, config, keys=2):
     """The state before a search for omega and, for several keys, after it."""
     method = build(config, env)
     state = method.init(jax.random.key(0), env, 8)
-    adapt = partial(method.adapt, act=accept_most, scenario=env.scenario, params=env.params, horizon=HORIZON)
-    after = jax.jit(jax.vmap(lambda key: adapt(key, state)))(jax.random.split(jax.random.key(5), keys))
+    after = search(method, env.scenario, env.params, jax.random.split(jax.random.key(5), keys), state)
     return method, state, after
 
 
@@ -200,7 +213,7 @@ def test_the_search_for_omega_is_deterministic_and_depends_on_the_key(env, impro
 
 def test_the_description_contains_omega_and_the_losses(improved):
     method, _, after = improved
-    described = jax.vmap(method.describe)(after)
+    described = jax.jit(jax.vmap(method.describe))(after)
     np.testing.assert_array_equal(described["omega"], after.omega)
     assert {"omega", "offset", "j_rew", "j_dyn"} <= set(described)
 

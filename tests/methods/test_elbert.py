@@ -14,7 +14,11 @@ THREE = bisimulator.make("lending", groups=3, population=6, horizon=100)
 
 
 def learned(method, env, batch):
-    return method.learn(jax.random.key(0), method.init(jax.random.key(0), env, 3), batch)[0]
+    @jax.jit
+    def learn(batch):
+        return method.learn(jax.random.key(0), method.init(jax.random.key(0), env, 3), batch)[0]
+
+    return learn(batch)
 
 
 def test_streams_are_demand_and_benefit_of_every_group():
@@ -62,14 +66,15 @@ def test_the_advantage_agrees_with_the_formula(env, groups):
         step[g] = 1e-4 * b[g]
         slope = (squared_bias(u + step) - squared_bias(u - step)) / 2e-4  # d bias^2 / d z_g
         expected -= 5000.0 * slope * (each[:, 1 + groups + g] / b[g] - u[g] / b[g] ** 2 * each[:, 1 + g])
-    np.testing.assert_allclose(method.advantage(state, jnp.asarray(raw), ()), expected, rtol=1e-3, atol=1e-3)
+    got = jax.jit(method.advantage)(state, raw, ())
+    np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_a_group_without_demand_does_not_change_the_advantage():
     method = build(Config(), TWO)
     state = State(demand=jnp.array([10.0, 0.0]), benefit=jnp.array([5.0, 0.0]), decisions=jnp.float32(20))
-    raw = jnp.asarray(np.random.default_rng(0).normal(size=(8, 5)), jnp.float32)
-    advantage = method.advantage(state, raw, ())
+    raw = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
+    advantage = jax.jit(method.advantage)(state, raw, ())
     assert np.isfinite(advantage).all()
     np.testing.assert_allclose(advantage, (raw[:, 0] - raw[:, 0].mean()) / raw[:, 0].std(), atol=1e-4)
 
@@ -93,4 +98,5 @@ def test_decisions_about_all_groups_have_the_supply_and_demand_of_an_episode():
     z = u / b
     slope = 2 * (z[0] - z[1]) * np.array([1, -1])
     expected = each[:, 0] - 50 * ((each[:, 3:] / b - u / b**2 * each[:, 1:3]) @ slope)
-    np.testing.assert_allclose(method.advantage(state, jnp.asarray(raw), ()), expected, rtol=2e-4, atol=2e-4)
+    got = jax.jit(method.advantage)(state, raw, ())
+    np.testing.assert_allclose(got, expected, rtol=2e-4, atol=2e-4)

@@ -1,13 +1,13 @@
 """A goal on top of every method: multipliers, the correction of the reward, and what stays as it was."""
 
 import dataclasses
-from functools import partial
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bisimulator
@@ -30,6 +30,11 @@ BLIND = {"lives": True, "streams": True, "group_blind": True}
 
 def hooks(goal, env=ENV, **config):
     return with_goal(Goal.parse(goal), env, GoalConfig(**config))(Plain())
+
+
+@cache
+def lending(groups):
+    return bisimulator.make("lending", groups=groups, population=10, horizon=100)
 
 
 def start(method, env=ENV):
@@ -66,37 +71,38 @@ def test_every_hook_of_the_method_underneath_stays_in_force(name):
         random_batch(1),
         **{field: jnp.zeros((12, 3, ENV.observation_size)) for field in ("obs", "next_obs", "next_self_obs")},
     )
-    state, extras, *results = every_hook(method, batch)
-    inner_state, inner_extras, *inner_results = every_hook(inner, batch)
-    assert_same((state.inner, extras, results), (inner_state, inner_extras, inner_results))
-    params = method.observe_params(state, ENV.params)
-    assert_same(params.omega, inner.observe_params(inner_state, ENV.params).omega)
-    # without multipliers, the reward is that of the method underneath
-    free = with_multipliers(state, tuple(jnp.zeros_like(m) for m in state.control.multipliers))
-    paid, inner_paid = (
-        jax.jit(m.reward)(s, batch, e) for m, s, e in ((method, free, extras), (inner, inner_state, extras))
-    )
-    assert_same(paid, inner_paid)
-    described = method.describe(state)
-    for key, value in inner.describe(inner_state).items():
+
+    @jax.jit
+    def both(batch):
+        state, extras, *results = every_hook(method, batch)
+        inner_state, inner_extras, *inner_results = every_hook(inner, batch)
+        # without multipliers, the reward is that of the method underneath
+        free = with_multipliers(state, tuple(jnp.zeros_like(m) for m in state.control.multipliers))
+        paid, inner_paid = method.reward(free, batch, extras), inner.reward(inner_state, batch, extras)
+        return (
+            (state.inner, extras, results, paid),
+            (inner_state, inner_extras, inner_results, inner_paid),
+            method.describe(state),
+            inner.describe(inner_state),
+        )
+
+    got, expected, described, inner_described = both(batch)
+    assert_same(got, expected)
+    for key, value in inner_described.items():
         assert_same(described[key], value)
     assert {f"{what}/{demand}" for what in ("multiplier", "slack") for demand in DEMANDS} <= set(described)
 
 
 def every_hook(method, batch):
-    """State and extras after learning, streams, advantages and objective."""
-
-    @jax.jit
-    def run(batch):
-        state = method.init(jax.random.key(0), ENV, 3)
-        state, extras = method.learn(jax.random.key(2), method.measure(state, batch), batch)
-        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), extras)
-        advantages = jax.random.normal(jax.random.key(3), (36, 1 + method.num_streams(ENV)))
-        advantage = method.advantage(state, advantages, flat)
-        objective = method.objective(state, jnp.linspace(0.5, 1.5, 36), advantage, 0.2)
-        return state, extras, method.streams(state, batch), advantage, objective
-
-    return run(batch)
+    """State and extras after learning, streams, advantages, objective and observation dynamics."""
+    state = method.init(jax.random.key(0), ENV, 3)
+    state, extras = method.learn(jax.random.key(2), method.measure(state, batch), batch)
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), extras)
+    advantages = jax.random.normal(jax.random.key(3), (36, 1 + method.num_streams(ENV)))
+    advantage = method.advantage(state, advantages, flat)
+    objective = method.objective(state, jnp.linspace(0.5, 1.5, 36), advantage, 0.2)
+    omega = method.observe_params(state, ENV.params).omega
+    return state, extras, method.streams(state, batch), advantage, objective, omega
 
 
 def assert_same(got, expected):
@@ -173,11 +179,12 @@ def test_a_multiplier_follows_the_controller():
         window=50.0, recent=20.0, eta=0.5, proportional=2.0, largest_violation=0.3, max_multiplier=1.5
     )
     method = hooks("min-recall=0.9", **dataclasses.asdict(config))
+    measure, describe = jax.jit(method.measure), jax.jit(method.describe)
     state, sums, recent, integral = start(method), np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2)
     assert not np.asarray(state.control.multipliers[0]).any()
     for seed in range(30):
         batch = random_batch(seed) if seed < 10 or seed > 20 else batch_with(True, seed=seed)
-        state = method.measure(state, batch)
+        state = measure(state, batch)
         group, qualified, accepted = (
             np.asarray(x).ravel() for x in (batch.group, batch.qualified, batch.accepted)
         )
@@ -197,7 +204,7 @@ def test_a_multiplier_follows_the_controller():
         expected = np.expm1(integral + config.proportional * violation).clip(0, config.max_multiplier)
         np.testing.assert_allclose(state.control.integral[0], integral, atol=1e-5)
         np.testing.assert_allclose(state.control.multipliers[0], expected, atol=1e-5)
-        np.testing.assert_allclose(method.describe(state)["slack/min-recall"], slack, atol=1e-5)
+        np.testing.assert_allclose(describe(state)["slack/min-recall"], slack, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["min-recall", "min-approval", "recall-gap", "approval-gap", "benefit-gap"])
@@ -247,10 +254,11 @@ def test_multipliers_have_a_maximum():
 
 
 def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction():
-    env = bisimulator.make("lending", groups=3, population=10, horizon=100)
+    env = lending(3)
     method = hooks(ALL, env)
     batch = random_batch(0, groups=2, ends=0.3)  # nobody of the third group applies
-    state = method.measure(start(method, env), dataclasses.replace(batch, accepted=batch.group == 0))
+    batch = dataclasses.replace(batch, accepted=batch.group == 0)
+    state = jax.jit(lambda batch: method.measure(start(method, env), batch))(batch)
     for demand, multipliers in zip(method.controller.goal.demands, state.control.multipliers, strict=True):
         if demand.per_group:
             assert multipliers[2] == 0
@@ -307,21 +315,25 @@ def test_streams_of_a_goal_add_up_to_the_correction(goal):
     reward_form = hooks(goal, window=100.0)
     method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0), **BLIND)(Plain())
     batch = random_batch(3, ends=0.3, size=ENV.observation_size)
-    state = method.measure(start(method), dataclasses.replace(batch, accepted=batch.group == 0))
-    state, extras = method.learn(jax.random.key(0), state, batch)
-    expected = correction(reward_form, state, batch)
+    unequal = dataclasses.replace(batch, accepted=batch.group == 0)
+
+    @jax.jit
+    def computed(batch, unequal):
+        state, extras = method.learn(jax.random.key(0), method.measure(start(method), unequal), batch)
+        corrected, paid = reward_form.reward(state, batch, ()), method.reward(state, batch, extras)
+        streams = method.streams(state, batch)
+        flat = jnp.concatenate([batch.reward[..., None], streams], -1).reshape(-1, 1 + streams.shape[-1])
+        of_flat = jax.tree.map(lambda x: x.reshape(len(flat), *x.shape[2:]), extras)
+        advantage = method.advantage(state, flat, of_flat)
+        return corrected, paid, streams, extras.prices, advantage, standardise(corrected.reshape(-1))
+
+    corrected, paid, streams, prices, advantage, standardised = map(np.asarray, computed(batch, unequal))
+    expected = corrected - np.asarray(batch.reward)
     assert np.abs(expected).max() > 0.01
-    streams = method.streams(state, batch)
     assert streams.shape[-1] == method.num_streams(ENV)
-    np.testing.assert_allclose((extras.prices * streams).sum(-1), expected, atol=1e-4)
-    np.testing.assert_array_equal(method.reward(state, batch, extras), batch.reward)
-    flat = jnp.concatenate([batch.reward[..., None], streams], -1).reshape(-1, 1 + streams.shape[-1])
-    extras = jax.tree.map(lambda x: x.reshape(len(flat), *x.shape[2:]), extras)
-    np.testing.assert_allclose(
-        method.advantage(state, flat, extras),
-        standardise((batch.reward + expected).reshape(-1)),
-        atol=1e-3,
-    )
+    np.testing.assert_allclose((prices * streams).sum(-1), expected, atol=1e-4)
+    np.testing.assert_array_equal(paid, batch.reward)
+    np.testing.assert_allclose(advantage, standardised, atol=1e-3)
 
 
 def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_group():
@@ -339,9 +351,10 @@ def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_gro
     assert sizes[0] / sizes[1] < 0.1
 
 
+@settings(max_examples=60)  # each demand a few times
 @given(st.integers(0, 2**20), st.sampled_from([1, 3]), st.sampled_from(sorted(DEMANDS)), st.booleans())
 def test_on_the_batch_that_defines_the_rates_the_correction_has_mean_zero(seed, groups, name, raise_only):
-    env = bisimulator.make("lending", groups=groups, population=10, horizon=100)
+    env = lending(groups)
     demand = DEMANDS[name](0.3, raise_only=raise_only and DEMANDS[name](0.3).can_level_down)
     method = hooks(Goal((demand,)), env)
     batch = random_batch(seed, groups=groups, ends=0.3)
@@ -354,6 +367,7 @@ def test_on_the_batch_that_defines_the_rates_the_correction_has_mean_zero(seed, 
         assert abs(of_group.sum()) <= 1e-4 * max(abs(of_group).sum(), 1)
 
 
+@settings(max_examples=60)
 @given(st.integers(0, 2**20), st.sampled_from(sorted(DEMANDS)))
 def test_the_correction_is_the_derivative_of_the_slacks_by_the_decisions(seed, name):
     """How the weighted slacks change if a decision counts a little more, in units of groups, rewards and slacks."""

@@ -18,7 +18,8 @@ def slow_gap(counts):
 @pytest.mark.parametrize("seed", range(3))
 def test_gaps_before_and_after_every_decision_agree_with_the_loop(seed, groups):
     batch = random_batch(seed, steps=40, num_envs=3, groups=groups)
-    counts, before, after = running_gaps(jnp.zeros((3, groups, 2)), batch)
+    gaps = running_gaps(jnp.zeros((3, groups, 2)), batch)
+    batch, (counts, before, after) = jax.tree.map(np.asarray, (batch, gaps))
     for env in range(3):
         slow = [[0, 0] for _ in range(groups)]
         for t in range(40):
@@ -52,7 +53,7 @@ def test_a_gap_needs_two_groups():
 def test_decisions_about_all_groups_have_gaps_of_benefit_rates():
     """Supply / (demand + 1) since the episode began."""
     batch = group_batch(0, steps=30, num_envs=2, groups=3)
-    counts, before, after = running_gaps(jnp.zeros((2, 3, 2)), batch)
+    counts, before, after = map(np.asarray, running_gaps(jnp.zeros((2, 3, 2)), batch))
     supply, demand = (np.asarray(batch.tallies[name]) for name in ("supply", "demand"))
     ended = np.asarray(batch.terminated | batch.truncated)
     assert ended.any()

@@ -87,11 +87,13 @@ def test_a_fit_sees_the_population_of_its_own_time():
 
 
 def test_the_population_is_counted_by_observed_score_and_true_chance():
-    state = LENDING.reset(jax.random.key(3))
-    counts, people = (
-        population_counts(LENDING.scenario, state, LENDING.params),
-        LENDING.scenario.snapshot(state),
-    )
+
+    @jax.jit
+    def counted(key):
+        state = LENDING.reset(key)
+        return population_counts(LENDING.scenario, state, LENDING.params), LENDING.scenario.snapshot(state)
+
+    counts, people = jax.tree.map(np.asarray, counted(jax.random.key(3)))
     for g in range(2):
         for c in range(7):
             assert counts.people[g, c] == ((people.group == g) & (people.true_score == c)).sum()
@@ -100,14 +102,17 @@ def test_the_population_is_counted_by_observed_score_and_true_chance():
 
 def test_in_college_raised_scores_lower_the_chance():
     env = bisimulator.make("college", population=5000)
-    counts = population_counts(env.scenario, env.reset(jax.random.key(0)), env.params)
-    well_filled = counts.people > 100
-    assert (counts.chance - env.params.qualified_probs)[well_filled].max() < 0
-    cohort = cohort_counts(env.scenario, jax.random.key(0), env.params)
-    sd = jnp.sqrt(
-        env.params.qualified_probs * (1 - env.params.qualified_probs) / jnp.maximum(cohort.people, 1)
-    )
-    assert (jnp.abs(cohort.chance - env.params.qualified_probs) <= 4 * sd + 1e-6)[cohort.people > 20].all()
+
+    @jax.jit
+    def counted(key):
+        raised = population_counts(env.scenario, env.reset(key), env.params)
+        return raised, cohort_counts(env.scenario, key, env.params)
+
+    counts, cohort = jax.tree.map(np.asarray, counted(jax.random.key(0)))
+    probs, well_filled = np.asarray(env.params.qualified_probs), counts.people > 100
+    assert (counts.chance - probs)[well_filled].max() < 0
+    sd = np.sqrt(probs * (1 - probs) / np.maximum(cohort.people, 1))
+    assert (np.abs(cohort.chance - probs) <= 4 * sd + 1e-6)[cohort.people > 20].all()
 
 
 def test_only_outcomes_of_the_accepted_are_remembered():
@@ -115,12 +120,16 @@ def test_only_outcomes_of_the_accepted_are_remembered():
         LENDING.scenario, jax.random.key(0), Adaptive(everybody, "population", 0), LENDING.params, 70
     )
     half = jnp.arange(70) % 2
-    decisions = jax.tree.map(lambda x: x, decisions)
     decisions = type(decisions)(**{**vars(decisions), "action": half})
     zero = jnp.zeros((2, 7))
-    memory = remember(Memory(zero, zero, zero), decisions, LENDING.scenario)
+
+    @jax.jit
+    def remembered(decisions):
+        memory = remember(Memory(zero, zero, zero), decisions, LENDING.scenario)
+        return memory, seen_counts(memory)
+
+    memory, counts = jax.tree.map(np.asarray, remembered(decisions))
     assert memory.applied.sum() == 70
     assert memory.accepted.sum() == 35
     assert memory.qualified.sum() == (decisions.qualified & (half == 1)).sum()
-    counts = seen_counts(memory)
     assert (counts.chance[memory.accepted == 0] == 1).all()  # where nothing is known, the best is expected
