@@ -109,10 +109,10 @@ def test_the_learning_rate_falls_to_0_only_when_annealed():
     gradient = {"w": jnp.ones(3)}
     for anneal, share in ((True, 0.25), (False, 1.0)):
         tool = PPO(dataclasses.replace(CONFIG, anneal=anneal), Plain(), updates=4).optimizer()
-        state = tool.init(theta)
+        state, update = tool.init(theta), jax.jit(tool.update)
         moves = []
         for _ in range(4 * steps):
-            change, state = tool.update(gradient, state, theta)
+            change, state = update(gradient, state, theta)
             moves.append(float(-change["w"][0]))
         assert moves[0] == pytest.approx(CONFIG.learning_rate, rel=1e-3)
         # the last update of four runs at a quarter of the rate, and its minibatches all alike

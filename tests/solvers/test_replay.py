@@ -26,11 +26,14 @@ def transitions(numbers):
     )
 
 
+push = jax.jit(lambda ring, new: ring.push(new))
+
+
 def pushed(batches):
     """What one seed is given, the other gets with the numbers raised by 100."""
     replay = empty_replay(SEEDS, CAPACITY, SIZE, GROUPS)
     for batch in batches:
-        replay = jax.jit(lambda ring, new: ring.push(new))(replay, transitions([batch, np.add(batch, 100)]))
+        replay = push(replay, transitions([batch, np.add(batch, 100)]))
     return replay
 
 
