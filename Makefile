@@ -25,7 +25,7 @@ test: .venv/.development
 pytest: .venv/.development
 	$(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist worksteal
 
-# the notebooks that are too long for `make test`; continuous integration runs them too
+# the notebooks, which are too long for `make test`; continuous integration runs them too
 notebooks: .venv/.development
 	$(FAST_COMPILE) $(BIN)/pytest -m long tests/examples/test_notebooks.py -n 2
 

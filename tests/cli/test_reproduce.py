@@ -158,9 +158,9 @@ WRONG = [
     (["--paper", "elbrt"], ["Unknown paper 'elbrt'", "'elbert'"]),
     (["--methods", "pop"], ["Unknown method 'pop'"]),
     (["--scenario", "colege"], ["Unknown environment 'colege'", "'college'"]),
-    (["--seeds", "0"], ["seeds must be at least 1, got 0"]),
+    (["--seeds", "0"], ["--seeds must be at least 1, got 0"]),
     (["--ray-address", "auto"], ["--ray-address auto needs --executor ray"]),
-    (["--curve-every", "-1"], ["curve_every must be at least 0, got -1"]),
+    (["--curve-every", "-1"], ["--curve-every must be at least 0, got -1"]),
     (["--scenario", "lending-us-2003"], ["there is nothing to run"]),
 ]
 

@@ -7,8 +7,6 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.matrix import some
-
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 NOTEBOOKS = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
@@ -17,7 +15,8 @@ def test_there_are_four():
     assert len(NOTEBOOKS) == 4
 
 
-@pytest.mark.parametrize("name", some(NOTEBOOKS, {"first_steps"}))
+@pytest.mark.long  # `make notebooks` runs it, also in continuous integration
+@pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_runs(name, tmp_path):
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     nbformat.validate(notebook)
