@@ -26,7 +26,8 @@ from bisimulator.goals.demands import DistributionGap, MinRate, MinRecall, RateG
 from bisimulator.goals.moments import M
 
 # Measured, see docs/exact/frontier.md: these sizes take about 100 s of CPU time per level, and less than 1 GB.
-_MAX_COMPARED, _MAX_TABLE = 60, 420  # groups, and groups times scores, that are searched together
+_MAX_COMPARED = 60  # groups that are searched together
+_MAX_TABLE, _MAX_DISTRIBUTIONS = 700, 420  # their number times that of scores: of rates, and of final scores
 _ALL_PAIRS = 10  # groups of which all pairs are compared at once
 _MAX_GROUPS = 1_000  # that are searched one by one: 10 s per level
 _SEARCH_TOLERANCE = 1e-6  # of the value: when the search for the best interval of rates stops
@@ -277,10 +278,11 @@ _CRITERIA: dict[type[Demand], type[Criterion]] = {
 
 def why_too_large(kind: type[Demand], groups: int, scores: int) -> str:
     """Why there is no frontier of so many groups, in a sentence without a full stop; empty if there is one."""
-    if not issubclass(kind, MinRate) and (groups > _MAX_COMPARED or groups * scores > _MAX_TABLE):
+    most = _MAX_DISTRIBUTIONS if issubclass(kind, DistributionGap) else _MAX_TABLE
+    if not issubclass(kind, MinRate) and (groups > _MAX_COMPARED or groups * scores > most):
         return (
-            f"the frontier of {kind.name} compares at most {_MAX_COMPARED} groups, and {_MAX_TABLE} groups times scores"
-            f", got {groups:,} groups with {scores} scores; merge groups, or ask for min-recall"
+            f"the frontier of {kind.name} compares at most {_MAX_COMPARED} groups, and {most} groups times scores, got "
+            f"{groups:,} groups with {scores} scores; merge groups, or ask for min-recall"
         )
     if groups > _MAX_GROUPS:
         return f"a frontier takes at most {_MAX_GROUPS:,} groups, got {groups:,}; merge groups"
