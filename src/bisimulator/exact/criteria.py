@@ -25,7 +25,7 @@ from bisimulator.goals import Demand
 from bisimulator.goals.demands import DistributionGap, MinRate, MinRecall, RateGap
 from bisimulator.goals.moments import M
 
-# Measured, see docs/exact/frontier.md: these sizes take about 100 s of CPU time per level, and less than 1 GB.
+# Measured, see docs/exact/frontier.md: 60 groups with 7 scores take about 100 s of CPU time per level, and 0.6 GB.
 _MAX_COMPARED = 60  # groups that are searched together
 _MAX_TABLE, _MAX_DISTRIBUTIONS = 700, 420  # their number times that of scores: of rates, and of final scores
 _ALL_PAIRS = 10  # groups of which all pairs are compared at once
