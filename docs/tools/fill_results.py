@@ -129,8 +129,7 @@ def table(name: str, tables: Path) -> str:
     path = tables / f"{name}.md"
     if not path.exists():
         return NOTHING_RUN
-    _, _, body = path.read_text(encoding="utf-8").partition("\n\n")
-    return body.partition("\n## ")[0].strip()
+    return _without_title(path).partition("\n## ")[0].strip()
 
 
 def paper(name: str, tables: Path) -> str:
@@ -141,8 +140,11 @@ def paper(name: str, tables: Path) -> str:
             f"Not run yet. Run `bisimulator reproduce --paper {name}`, copy its `tables/{name}.md` to "
             "`docs/results/tables`, and run `python docs/tools/fill_results.py`."
         )
-    _, _, body = path.read_text(encoding="utf-8").partition("\n\n")
-    return re.sub(r"^## ", "### ", body.strip(), flags=re.MULTILINE)
+    return re.sub(r"^## ", "### ", _without_title(path).strip(), flags=re.MULTILINE)
+
+
+def _without_title(path: Path) -> str:
+    return path.read_text(encoding="utf-8").partition("\n\n")[2]
 
 
 def tried_for(name: str, path: Path) -> str:
