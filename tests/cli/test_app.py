@@ -69,6 +69,7 @@ WRONG = [
         ["simulate", "lending", "threshold", "--seeds", "0"],
         ["bisimulator: --seeds must be at least 1, got 0"],
     ),
+    (["simulate", "lending", "threshold", "--episodes", "-1"], ["--episodes must be at least 1, got -1"]),
     (
         ["simulate", "lending", "threshold", "--episodes=-1"],
         ["bisimulator: --episodes must be at least 1, got -1"],

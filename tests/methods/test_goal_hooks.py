@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import bisimulator
@@ -351,7 +351,6 @@ def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_gro
     assert sizes[0] / sizes[1] < 0.1
 
 
-@settings(max_examples=60)  # each demand a few times
 @given(st.integers(0, 2**20), st.sampled_from([1, 3]), st.sampled_from(sorted(DEMANDS)), st.booleans())
 def test_on_the_batch_that_defines_the_rates_the_correction_has_mean_zero(seed, groups, name, raise_only):
     env = lending(groups)
@@ -367,7 +366,6 @@ def test_on_the_batch_that_defines_the_rates_the_correction_has_mean_zero(seed, 
         assert abs(of_group.sum()) <= 1e-4 * max(abs(of_group).sum(), 1)
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 2**20), st.sampled_from(sorted(DEMANDS)))
 def test_the_correction_is_the_derivative_of_the_slacks_by_the_decisions(seed, name):
     """How the weighted slacks change if a decision counts a little more, in units of groups, rewards and slacks."""
