@@ -33,7 +33,7 @@ def test_settings_and_goals_add_up():
         ["--seeds", "2", "--seeds", "3"],
         ["--seeds=2", "--seeds", "3"],
         ["--group-blind", "--group_blind"],
-        ["--greedy", "--no-greedy"],
+        ["--greedy", "yes", "--greedy", "no"],
         ["--solver.max-grad-norm", "1", "--solver.max_grad_norm", "2"],
         ["--solver.anneal", "--solver.no-anneal"],
         ["--levels", "0.5", "--levels", "0.6"],

@@ -45,7 +45,7 @@ def test_everything_that_decides_numbers_is_in_the_name():
         {"seeds": [1, 0]},
         {"steps": 6000},
         {"episodes": 4},
-        {"greedy": False},
+        {"greedy": True},
         {"settings": {"population": 11}},
         {"settings": {"horizon": 10}},
         {"solver": PPOConfig(gamma=0.9)},
@@ -109,20 +109,24 @@ def test_specs_do_not_change():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, ("queue", "", True)),
-        ({"view": "life"}, ("life", "", True)),
+        ({}, ("queue", "", False)),
+        ({"view": "life"}, ("life", "", False)),
+        ({"method": "dqn"}, ("queue", "", True)),
+        ({"method": "dqn", "solver": {"temperature": 0.1}}, ("queue", "", False)),
+        ({"method": "dqn", "goal": "min-recall=0.9"}, ("life", "min-recall=0.9", False)),
+        ({"method": "max-util"}, ("queue", "", True)),
         ({"goal": "min-recall=0.9"}, ("life", "min-recall=0.9", False)),
         ({"goal": ["min-recall=.90", "credit-gap=2.5"]}, ("life", "min-recall=0.9 credit-gap=2.5", False)),
         ({"goal": Goal.parse("min-recall=0.9"), "view": "queue"}, ("queue", "min-recall=0.9", False)),
         ({"goal": "min-recall=0.9", "greedy": True}, ("life", "min-recall=0.9", True)),
-        ({"greedy": False}, ("queue", "", False)),
+        ({"greedy": True}, ("queue", "", True)),
         ({"scenario": "college", "goal": "min-recall=0.9"}, ("queue", "min-recall=0.9", False)),
     ],
 )
-def test_a_goal_is_trained_on_lives_and_evaluated_with_sampled_actions(options, expected):
+def test_a_goal_is_trained_on_lives_and_policies_act_as_they_were_learned(options, expected):
     spec = make_spec(**({"scenario": "lending", "method": "ppo"} | options))
     assert (spec.view, spec.goal, spec.greedy) == expected
-    gain = 6.0 if spec.view == "life" else 3.0
+    gain = 12.0 if spec.view == "life" else 6.0
     assert spec.control == (GoalConfig(proportional=gain) if spec.goal else None)
 
 
@@ -159,9 +163,9 @@ def test_the_solver_follows_the_view_and_the_goal(method):
 
 
 def test_control_changes_only_what_it_names():
-    spec = make_spec("lending", "ppo", goal="min-recall=0.9", control={"eta": 0.2})
+    spec = make_spec("lending", "ppo", goal="min-recall=0.9", control={"eta": 0.3})
     default = make_spec("lending", "ppo", goal="min-recall=0.9").control
-    assert spec.control == dataclasses.replace(default, eta=0.2)
+    assert spec.control == dataclasses.replace(default, eta=0.3)
     assert make_spec("lending", "ppo", goal="min-recall=0.9", control=spec.control) == spec
 
 
@@ -192,7 +196,7 @@ def test_view_goal_and_control_are_in_the_name():
         {"goal": "min-recall=0.80000001"},
         {"goal": "recall-gap=0.1"},
         {"goal": "recall-gap=0.1,raise-only"},
-        {"goal": "min-recall=0.9", "control": {"eta": 0.2}},
+        {"goal": "min-recall=0.9", "control": {"eta": 0.3}},
     ]
     names = [make_spec("lending", "ppo", **change).name for change in changes]
     assert len(set(names)) == len(names)
@@ -228,12 +232,12 @@ def test_wrong_views_and_goals_are_refused_with_a_hint(wrong, error, message):
 
 
 def test_the_solver_of_a_spec_pursues_its_goal():
-    spec = make_spec("lending", "ppo-bisimulator", goal="min-recall=0.9", control={"eta": 0.2}, steps=1024)
+    spec = make_spec("lending", "ppo-bisimulator", goal="min-recall=0.9", control={"eta": 0.3}, steps=1024)
     method = spec.make_solver(spec.make_env()).method
     assert isinstance(method, GoalHooks)
     assert method.controller.goal == Goal.parse("min-recall=0.9")
     assert method.controller.config == spec.control
-    assert spec.control.eta == 0.2
+    assert spec.control.eta == 0.3
 
 
 @pytest.mark.parametrize("method", ["ppo", "dqn", "ppo-bisimulator"])

@@ -173,6 +173,19 @@ def test_equal_goals_share_their_compiled_program():
 # The multipliers.
 
 
+def test_a_gap_has_half_of_the_gains_because_both_of_its_ends_move():
+    """The second group is rejected, so both demands are violated by more than the largest violation that counts."""
+    batch = random_batch(0)
+    batch = dataclasses.replace(batch, accepted=batch.group == 0)
+    logs = []
+    for goal in ("min-approval=1", "approval-gap=0"):
+        method = hooks(goal)
+        state = jax.jit(lambda batch, method=method: method.measure(start(method), batch))(batch)
+        logs.append(np.log1p(np.asarray(state.control.multipliers[0]).max()))
+    assert logs[0] == pytest.approx(2 * logs[1], rel=1e-4)
+    assert logs[1] > 0
+
+
 def test_a_multiplier_follows_the_controller():
     """u <- max(0, u + eta v), lambda = clip(exp(u + k v) - 1), on clipped violations v of the newest decisions."""
     config = GoalConfig(

@@ -48,6 +48,17 @@ def test_few_groups_are_a_plain_perceptron():
     np.testing.assert_allclose(w1 @ w1.T, 2 * np.eye(5), atol=1e-5)  # orthogonal, gain sqrt(2)
 
 
+@pytest.mark.parametrize("hidden", [(), (8,)])
+def test_a_sharpened_network_has_larger_outputs_and_smaller_deviations(hidden):
+    network, x = make_mlp(jax.random.key(1), 5, hidden, 4, 1.0), jnp.asarray(observations(FEW))
+    np.testing.assert_allclose(call(network.sharpened(3.0), x), 3 * call(network, x), rtol=1e-5, atol=1e-6)
+    choices = Categoricals(network, (2, 2)).sharpened(3.0)
+    np.testing.assert_allclose(call(choices.outputs, x), 3 * call(network, x), rtol=1e-5, atol=1e-6)
+    narrow = Gaussian(network, jnp.zeros(4)).sharpened(3.0)
+    np.testing.assert_allclose(narrow.log_sd, -np.log(3) * np.ones(4), rtol=1e-6)
+    np.testing.assert_array_equal(call(narrow.mean, x), call(network, x))
+
+
 @pytest.mark.parametrize("outputs", [1, 2])
 @pytest.mark.parametrize("hidden", [(), (8,), (8, 6)])
 def test_its_gradients_are_those_of_the_plain_formula(hidden, outputs):

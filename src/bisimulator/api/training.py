@@ -62,7 +62,8 @@ def train(
             person. By default "life" with a goal, otherwise the method's own.
         group_blind: the policy does not see the group; a goal is still measured by group.
         episodes: evaluation episodes per seed.
-        greedy: evaluate the most probable action; False samples actions as in training, the default with a goal.
+        greedy: evaluate the most probable action (True) or sampled actions (False). By default a policy acts as its
+            solver has learned it: PPO's samples, and DQN's is greedy unless it has a temperature.
         curve_every: training steps between two evaluations of the learning curve; 0: no curve.
         curve_episodes: episodes per seed of each of these evaluations.
         out: folder in which the job is stored. A finished job is loaded, and a stopped one is resumed. Without it,

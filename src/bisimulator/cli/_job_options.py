@@ -29,8 +29,9 @@ class JobOptions:
     """environment steps of training per seed; 400,000, or a tenth of it with --quick"""
     episodes: int | None = None
     """evaluation episodes per seed; 5 by default"""
-    greedy: bool = True
-    """evaluate the most probable action; otherwise, and with a goal, actions are sampled as in training"""
+    greedy: Literal["yes", "no"] | None = None
+    """evaluate the most probable action (yes) or sampled actions (no); by default a policy acts as it was learned, that
+    is sampled with PPO and greedy with DQN"""
     view: Literal["queue", "life"] | None = None
     """episodes of training: the queue of all applicants, or the decisions about one person (life), which is the default
     with a goal and of some methods"""
@@ -68,7 +69,7 @@ class JobOptions:
             "seeds": self.seeds,
             "steps": self.steps,
             "episodes": self.episodes,
-            "greedy": None if self.greedy else False,  # None: as the goal wants it
+            "greedy": None if self.greedy is None else self.greedy == "yes",
             "view": self.view,
             "goal": self.goal or None,
             "group_blind": self.group_blind or None,

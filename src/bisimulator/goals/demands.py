@@ -36,6 +36,7 @@ class Demand(abc.ABC):
     needs_lives: ClassVar[bool] = False  # measured at the end of a life, so it needs the life view
     needs_applicants: ClassVar[bool] = True  # has no meaning where a decision is about all groups at once
     per_group: ClassVar[bool] = False  # demands something of every group by itself
+    ends: ClassVar[int] = 1  # of a slack that a multiplier moves: a gap has two
 
     def __post_init__(self) -> None:
         check_real(f"the level of {self.name}", self.level, min=self.min_level, max=self.max_level)
@@ -123,6 +124,8 @@ class MinRate(Demand):
 
 class RateGap(Demand):
     """No two groups' rates differ by more than the level. One demand per ordered pair of groups."""
+
+    ends: ClassVar[int] = 2
 
     @property
     def can_level_down(self) -> bool:

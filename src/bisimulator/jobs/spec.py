@@ -29,7 +29,7 @@ from bisimulator.solvers import trainer
 from bisimulator.solvers.solver import Solver, SolverConfig
 from bisimulator.solvers.trainer import SOLVERS
 
-VERSION = 7  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
+VERSION = 8  # of what jobs mean: raised when the same spec would give other numbers (tests/golden)
 _VERSIONS = {"version": VERSION, "package": __version__}
 
 _MAX_POINTS = 10_000  # of a learning curve
@@ -45,7 +45,7 @@ class Spec:
     seeds: tuple[int, ...] = tuple(range(10))
     steps: int = 400_000  # environment steps of training per seed
     episodes: int = 5  # evaluation episodes per seed
-    greedy: bool = True  # evaluate the most probable action; False: sampled, as in training
+    greedy: bool = True  # evaluate the most probable action; False: actions are sampled
     view: View = "queue"  # an episode of training: the queue of applicants, or one person's life
     goal: str = ""  # the fairness goal, as `Goal.parse` reads it; empty: none
     control: Any = None  # how the goal's multipliers are controlled; None without a goal
@@ -116,7 +116,8 @@ def make_spec(
         goal: a fairness goal, such as "min-recall=0.9".
         control: how the goal's multipliers are controlled (`goals.GoalConfig`).
         group_blind: the policy does not look at the group, which a goal is still measured by.
-        greedy: evaluate the most probable action; by default yes without a goal, and sampled actions with one.
+        greedy: evaluate the most probable action; by default a policy acts as its solver has learned it: PPO's draws
+            its actions, DQN's is greedy unless it has a temperature.
         **other: fields of `Spec`.
     """
     check_bool("group_blind", group_blind)
@@ -139,8 +140,10 @@ def make_spec(
         solver = with_options(default, solver, f"solver {entry.solver!r}")
         if group_blind:
             solver = with_options(solver, {"group_blind": True}, f"solver {entry.solver!r}")
+        greedy = not solver.stochastic if greedy is None else greedy
         other["steps"] = check_int("steps", other.get("steps", Spec.steps), min=solver.batch)
     else:
+        greedy = True if greedy is None else greedy
         _check_untrained(method, solver, asked, group_blind)
         other |= {"steps": 0, "curve_every": 0, "curve_episodes": 1}
     _check_evaluations(other)
@@ -152,7 +155,7 @@ def make_spec(
         view=view,
         goal="" if asked is None else asked.text,
         control=None if asked is None else _with_control(view, control),
-        greedy=asked is None if greedy is None else greedy,
+        greedy=greedy,
         solver=solver,
         config=config,
         **other,
@@ -173,7 +176,8 @@ _WITH_GOAL: dict[str, dict[str, object]] = {
         "learning_rate": 6e-4,
         "anneal_power": 2.0,
         "minibatch": 256,
-        "average": 0.3,
+        "average": 0.15,
+        "sharpen": 2.0,
     },
     "dqn": {
         "learning_rate": 5e-5,
@@ -186,7 +190,7 @@ _WITH_GOAL: dict[str, dict[str, object]] = {
 
 
 # violations are measured more precisely on lives (`goals.lives`), so the multipliers can follow them more closely
-_CONTROL: dict[View, dict[str, object]] = {"life": {"proportional": 6.0}, "queue": {}}
+_CONTROL: dict[View, dict[str, object]] = {"life": {"proportional": 12.0}, "queue": {}}
 
 
 def default_view(scenario: str, method: str, *, with_goal: bool = False) -> View:

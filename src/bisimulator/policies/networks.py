@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -45,6 +46,13 @@ class MLP(eqx.Module):
         for w, b in zip(self.weights[1:], self.biases[1:], strict=True):
             out = _after_tanh(out, w, b)
         return out.T.reshape(*x.shape[:-1], -1)
+
+    def sharpened(self, factor: float | Float[Array, ""]) -> MLP:
+        """The same network with its outputs times `factor`, so that their softmax is nearer to the largest one."""
+        last = [x[-1] * factor for x in (self.weights, self.biases)]
+        return dataclasses.replace(
+            self, weights=[*self.weights[:-1], last[0]], biases=[*self.biases[:-1], last[1]]
+        )
 
     def _first(self, x: Float[Array, "B I"]) -> Float[Array, "O B"]:
         w, b, scale = self.weights[0], self.biases[0], self.input_scale
@@ -178,6 +186,10 @@ class Gaussian(eqx.Module):
     def __call__(self, obs: Float[Array, "... D"]) -> Float[Array, "... A"]:
         return self.mean(obs)
 
+    def sharpened(self, factor: float | Float[Array, ""]) -> Gaussian:
+        """With standard deviations divided by `factor`."""
+        return Gaussian(self.mean, self.log_sd - jnp.log(factor))
+
     def sample(self, key: Key[Array, ""], obs: Float[Array, "... D"]) -> Float[Array, "... A"]:
         """Actions, which may lie outside of the environment's bounds; steps clip them."""
         mean = self.mean(obs)
@@ -205,6 +217,9 @@ class Categoricals(eqx.Module):
     def __call__(self, obs: Float[Array, "... D"]) -> Int[Array, "... A"]:
         """The most probable options."""
         return jnp.stack([logits.argmax(-1) for logits in self._logits(obs)], -1)
+
+    def sharpened(self, factor: float | Float[Array, ""]) -> Categoricals:
+        return Categoricals(self.outputs.sharpened(factor), self.nvec)
 
     def sample(self, key: Key[Array, ""], obs: Float[Array, "... D"]) -> Int[Array, "... A"]:
         keys = jax.random.split(key, len(self.nvec))

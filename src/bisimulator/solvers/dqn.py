@@ -64,6 +64,11 @@ class DQNConfig:
         """Environment steps per update."""
         return self.num_envs * self.rollout
 
+    @property
+    def stochastic(self) -> bool:
+        """What is learned is a stochastic policy."""
+        return self.temperature > 0
+
 
 class Theta(eqx.Module):
     q: MLP
@@ -149,12 +154,7 @@ class DQN:
 
     def _softened(self, q: MLP) -> MLP:
         """The same network with Q / temperature as its outputs, so that their softmax is the policy."""
-        if not self.config.temperature:
-            return q
-        scaled = [x[-1] / self.config.temperature for x in (q.weights, q.biases)]
-        return dataclasses.replace(
-            q, weights=[*q.weights[:-1], scaled[0]], biases=[*q.biases[:-1], scaled[1]]
-        )
+        return q.sharpened(1 / self.config.temperature) if self.config.temperature else q
 
     def behave(self, theta: Theta) -> Act:
         """How one seed's policy acts but for exploration: greedily, or sampled with a temperature."""

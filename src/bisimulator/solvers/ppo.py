@@ -50,6 +50,7 @@ class PPOConfig:
     anneal_power: float = 1.0  # 1: linearly; 2: with the square of the updates that are left
     input_scale: float = 20.0  # observations in 0..1 are multiplied by this before the networks
     average: float = 0.0  # share of the updates so far over which the policy is averaged; 0: the last one
+    sharpen: float = 1.0  # factor by which logits grow between 40% and 80% of the training, to explore less
     normalize_values: bool = False  # the critic learns values in units of the returns' standard deviation
     group_blind: bool = False  # the policy does not look at the group; the critic, which only learns, does
 
@@ -59,6 +60,7 @@ class PPOConfig:
         check_real("clip", self.clip, min=1e-9)
         check_real("anneal_power", self.anneal_power, min=1e-9)
         check_real("max_grad_norm", self.max_grad_norm, min=1e-9)
+        check_real("sharpen", self.sharpen, min=1e-9)
         if self.batch % self.minibatch:
             raise ValueError(
                 f"minibatch must divide num_envs * rollout = {self.batch}, got {self.minibatch}; try {self.batch // 8}"
@@ -68,6 +70,14 @@ class PPOConfig:
     def batch(self) -> int:
         """Environment steps per update."""
         return self.num_envs * self.rollout
+
+    @property
+    def stochastic(self) -> bool:
+        """What is learned is a stochastic policy."""
+        return True
+
+
+_SHARPENED = (0.4, 0.8)  # of the training: the rates of groups settle again afterwards
 
 
 class Theta(eqx.Module):
@@ -169,11 +179,19 @@ class PPO:
             lambda of_seed: self._improve(*of_seed),
             (keys[:, 1], keys[:, 2], training.theta, training.opt_state, training.method, batch),
         )
+        if c.sharpen != 1:
+            theta = dataclasses.replace(theta, actor=theta.actor.sharpened(self._growth(training.update)))
         if training.theta.average is not None:
             average = move_average(training.theta.average, theta.actor, training.update, c.average)
-            theta = Theta(theta.actor, theta.critic, average, theta.scale)
+            theta = dataclasses.replace(theta, average=average)
         logs = batch_logs(batch, diagnostics, num_groups)
         return Training(training.key, theta, opt_state, method, envs, training.update + 1), logs
+
+    def _growth(self, update: Int[Array, ""]) -> Float[Array, ""]:
+        """By how much logits grow after an update."""
+        begin, end = (share * self.updates for share in _SHARPENED)
+        before, after = (jnp.clip((u - begin) / (end - begin), 0.0, 1.0) for u in (update, update + 1))
+        return jnp.asarray(self.config.sharpen) ** (after - before)
 
     def _improve(
         self,

@@ -51,6 +51,10 @@ class SolverConfig(Protocol):
     def batch(self) -> int:
         """Environment steps per update."""
 
+    @property
+    def stochastic(self) -> bool:
+        """What is learned is a stochastic policy, which is evaluated by sampling its actions."""
+
 
 class TrainingState(Protocol):
     """Everything that changes during training, with a leading seed axis."""
