@@ -75,6 +75,18 @@ class Ours:
         self.shards = self.map_shards(one, self.shards)
 
 
+class OfSpec(Ours):
+    """The training of a job, with its view, its goal and its solver's options."""
+
+    def __init__(self, size: Size, map_shards: MapShards, **options: Any):
+        spec = make_spec("lending", "ppo", seeds=size.seeds, steps=STEPS, **options)
+        env = spec.make_env()
+        self.solver, self.map_shards, self.seeds = spec.make_solver(env), map_shards, size.seeds
+        env = env.in_view(spec.view)
+        self.env = dataclasses.replace(env, params=self.solver.method.training_params(env.params))
+        self.shards = jax.block_until_ready(trainer.init(self.env, self.solver, spec.seeds))
+
+
 class Curve:
     """The evaluations of a learning curve, as `jobs.learning_curves` makes them: whole episodes and all metrics."""
 
@@ -204,6 +216,25 @@ def attention(size: Size) -> None:
     print(f"{'ratio to Stable-Baselines3 (the faster)':60}{ours / max(theirs):10.1f}{'>= 30':>9}")
 
 
+def goals(size: Size) -> None:
+    """What lives and a goal cost, with the same options of the solver."""
+    goal = "min-recall=0.9"
+    with on_all_cores() as map_shards:
+        options = dataclasses.asdict(make_spec("lending", "ppo", goal=goal).solver)
+        ours = partial(OfSpec, size, map_shards, solver=options)
+        contestants = {
+            "queue": ours(view="queue"),
+            "lives": ours(view="life"),
+            f"lives, {goal}": ours(view="life", goal=goal),
+        }
+        rate = {name: speed for name, (speed, _) in rates(contestants, size).items()}
+    print(f"\n{f'ppo on lending, {size.seeds} seeds together':60}{'steps/s':>10}")
+    for name, speed in rate.items():
+        print(f"{name:60}{speed:10,.0f}")
+    print(f"{'steps/s: lives / queue':60}{rate['lives'] / rate['queue']:10.2f}{'>= 1':>9}")
+    print(f"{'time: with a goal / without':60}{rate['lives'] / rate[f'lives, {goal}']:10.2f}{'<= 1.15':>9}")
+
+
 def main(size: Size) -> None:
     threads = sorted({1, torch.get_num_threads()})
     with on_all_cores() as map_shards:
@@ -269,4 +300,5 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="a smoke run: two seeds, one round")
     chosen = QUICK if parser.parse_args().quick else Size()
     main(chosen)
+    goals(chosen)
     attention(chosen)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEARNED, _STATIONARY, _BLIND = "#0B6E99", "#D1702A", "#7A5195"
+LEARNED, STATIONARY, BLIND = "#0B6E99", "#D1702A", "#7A5195"
 
 
 def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | None) -> Figure:
@@ -37,7 +37,7 @@ def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | 
         )
         axis = axes[0, 0]
         if exact is not None:
-            _draw_exact(axis, exact)
+            draw_exact(axis, exact)
         reached = np.array([outcome.reached for outcome in outcomes])
         returns = np.array([outcome.average_return for outcome in outcomes])
         axis.errorbar(
@@ -45,7 +45,7 @@ def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | 
             returns[:, 0],
             np.nan_to_num(returns[:, 1]),
             np.nan_to_num(reached[:, 1]),
-            color=_LEARNED,
+            color=LEARNED,
             marker="o",
             markersize=5.5,
             markeredgecolor="white",
@@ -56,8 +56,8 @@ def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | 
             zorder=3,
         )
         asked = np.array([o.asked for o in outcomes])
-        axis.plot(asked, returns[:, 0], color=_LEARNED, marker="|", linestyle="none", markersize=9)
-        axis.hlines(returns[:, 0], asked, reached[:, 0], color=_LEARNED, linewidth=0.7, alpha=0.6)
+        axis.plot(asked, returns[:, 0], color=LEARNED, marker="|", linestyle="none", markersize=9)
+        axis.hlines(returns[:, 0], asked, reached[:, 0], color=LEARNED, linewidth=0.7, alpha=0.6)
         x, y = np.concatenate([reached[:, 0], asked]), returns[:, 0]
         if exact is not None:  # beside the learned points: a frontier may fall off steeply beyond them
             near = (exact.levels >= reached[:, 0].min()) & (exact.levels <= reached[:, 0].max())
@@ -70,12 +70,12 @@ def draw_learned(spec: Spec, outcomes: Sequence[GoalOutcome], exact: Frontier | 
     return figure
 
 
-def _draw_exact(axis: Axes, exact: Frontier) -> None:
+def draw_exact(axis: Axes, exact: Frontier) -> None:
     """What is possible: of any policy, by score and group, and by score alone."""
     lines = (
         (exact.upper_bound, canvas.INK, 1.6, "-", "provable optimum of any policy"),
-        (exact.stationary_value, _STATIONARY, 1.4, (0, (5, 2)), "best by score and group"),
-        (exact.group_blind_value, _BLIND, 1.4, (0, (2, 1.5)), "best by score alone"),
+        (exact.stationary_value, STATIONARY, 1.4, (0, (5, 2)), "best by score and group"),
+        (exact.group_blind_value, BLIND, 1.4, (0, (2, 1.5)), "best by score alone"),
     )
     for values, color, width, style, label in lines:
         if values is not None:
