@@ -112,11 +112,11 @@ python benchmarks/goal_table.py --table docs/results/goals.md
 ```
 
 All values are exact expectations of the trained policies, not simulated. PPO samples its actions; DQN does with a goal,
-and takes the best action without one. "Reached" is the mean over seeds of what was asked for, "worst seed" the seed that is
-furthest from it. "Best stationary" is the best return found of a policy that decides by score and group alone, at the
-level that was reached on average; "share" is ours of it. "Any policy" is the provable optimum at that level. With
-hidden conscientiousness it is an upper bound that no policy attains. Policies that look at past loans, as ours do,
-can exceed the best stationary one.
+and takes the best action without one. "Reached" is the mean over seeds of what was asked for, "worst seed" the seed
+that is furthest from it. "Best stationary" is the best return found of a policy that decides by score and group alone,
+at the level that was reached on average; "share" is ours of it. "Any policy" is the provable optimum at that level.
+With hidden conscientiousness it is an upper bound that no policy attains. Policies that look at past loans, as ours
+do, can exceed the best stationary one.
 
 {table}
 """
