@@ -126,7 +126,7 @@ def test_specs_do_not_change():
 def test_a_goal_is_trained_on_lives_and_policies_act_as_they_were_learned(options, expected):
     spec = make_spec(**({"scenario": "lending", "method": "ppo"} | options))
     assert (spec.view, spec.goal, spec.greedy) == expected
-    gain = 12.0 if spec.view == "life" else 6.0
+    gain = 20.0 if spec.view == "life" else 8.0
     assert spec.control == (GoalConfig(proportional=gain) if spec.goal else None)
 
 

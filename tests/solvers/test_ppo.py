@@ -120,7 +120,7 @@ def test_the_learning_rate_falls_to_0_only_when_annealed():
         assert moves[-steps] == pytest.approx(moves[-1], rel=1e-3)
 
 
-def test_logits_grow_by_the_factor_between_40_and_80_percent_of_the_training():
+def test_logits_grow_by_the_factor_between_20_and_60_percent_of_the_training():
     """With a learning rate of almost 0 nothing else changes the actor."""
     config = dataclasses.replace(CONFIG, learning_rate=1e-30, sharpen=3.0)
     solver, env = PPO(config, Plain(), updates=10), probes.probe(probes.MATCHING)
@@ -130,7 +130,7 @@ def test_logits_grow_by_the_factor_between_40_and_80_percent_of_the_training():
     for _ in range(10):
         training, _ = update(training, env.scenario, env.params)
         factors.append(float(training.theta.actor.weights[-1].sum() / before.weights[-1].sum()))
-    np.testing.assert_allclose(factors, 3 ** np.array([0, 0, 0, 0, 0.25, 0.5, 0.75, 1, 1, 1]), rtol=1e-4)
+    np.testing.assert_allclose(factors, 3 ** np.array([0, 0, 0.25, 0.5, 0.75, 1, 1, 1, 1, 1]), rtol=1e-4)
     np.testing.assert_allclose(training.theta.actor.weights[0], before.weights[0], rtol=1e-6)
 
 

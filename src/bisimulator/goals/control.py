@@ -6,7 +6,7 @@ With v_d the violation of demand d by the groups' rates (see `demands`), measure
 so that the same gains serve where a multiplier of 0.1 is enough and where it takes 20. A solver that is paid r - sum
 over d of lambda_d * d v_d / d decision maximises the Lagrangian of "the highest return that meets the goal".
 Violations, rewards and groups are measured in units of their own size, so that the gains serve any currency, score and
-number of people. A multiplier of a gap moves both of its ends, so it has half of the gains.
+number of people. The proportional gain is smaller for gaps (`Demand.gain`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class GoalConfig:
     window: float = 20_000.0  # decisions over which the groups' rates and sizes are averaged
     recent: float = 1024.0  # decisions over which violations are measured: delay makes multipliers swing
     eta: float = 0.2  # integral gain: growth of log(1 + multiplier) in 512 decisions per unit of violation
-    proportional: float = 6.0  # proportional gain: how strongly it reacts to the current violation
+    proportional: float = 8.0  # proportional gain: how strongly it reacts to the current violation
     largest_violation: float = 0.1  # a larger one counts as this, so that it neither overshoots nor winds up
     max_multiplier: float = 50.0  # the largest multiplier
     balanced: bool = True  # on lives, decide equally often about every group, however small it is
@@ -102,9 +102,9 @@ class Controller:
         ):
             violation = -slack / self._magnitude(demand, measured)
             violation = jnp.clip(violation, -c.largest_violation, c.largest_violation)
-            after = before + c.eta / demand.ends * number / _DECISIONS * violation
+            after = before + c.eta * number / _DECISIONS * violation
             integral.append(jnp.clip(after, 0.0, math.log1p(c.max_multiplier)))
-            multiplier = jnp.expm1(integral[-1] + c.proportional / demand.ends * violation)
+            multiplier = jnp.expm1(integral[-1] + c.proportional * demand.gain * violation)
             multipliers.append(jnp.clip(multiplier, 0.0, c.max_multiplier))
         return dataclasses.replace(measured, integral=tuple(integral), multipliers=tuple(multipliers))
 

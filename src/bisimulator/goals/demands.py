@@ -36,7 +36,7 @@ class Demand(abc.ABC):
     needs_lives: ClassVar[bool] = False  # measured at the end of a life, so it needs the life view
     needs_applicants: ClassVar[bool] = True  # has no meaning where a decision is about all groups at once
     per_group: ClassVar[bool] = False  # demands something of every group by itself
-    ends: ClassVar[int] = 1  # of a slack that a multiplier moves: a gap has two
+    gain: ClassVar[float] = 1.0  # how strongly a multiplier reacts, as a share of the proportional gain
 
     def __post_init__(self) -> None:
         check_real(f"the level of {self.name}", self.level, min=self.min_level, max=self.max_level)
@@ -125,7 +125,8 @@ class MinRate(Demand):
 class RateGap(Demand):
     """No two groups' rates differ by more than the level. One demand per ordered pair of groups."""
 
-    ends: ClassVar[int] = 2
+    # a multiplier moves both ends of a gap, which is measured with the noise of two rates
+    gain: ClassVar[float] = 8**-0.5
 
     @property
     def can_level_down(self) -> bool:

@@ -190,7 +190,7 @@ _WITH_GOAL: dict[str, dict[str, object]] = {
 
 
 # violations are measured more precisely on lives (`goals.lives`), so the multipliers can follow them more closely
-_CONTROL: dict[View, dict[str, object]] = {"life": {"proportional": 12.0}, "queue": {}}
+_CONTROL: dict[View, dict[str, object]] = {"life": {"proportional": 20.0}, "queue": {}}
 
 
 def default_view(scenario: str, method: str, *, with_goal: bool = False) -> View:

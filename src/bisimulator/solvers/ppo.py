@@ -50,7 +50,7 @@ class PPOConfig:
     anneal_power: float = 1.0  # 1: linearly; 2: with the square of the updates that are left
     input_scale: float = 20.0  # observations in 0..1 are multiplied by this before the networks
     average: float = 0.0  # share of the updates so far over which the policy is averaged; 0: the last one
-    sharpen: float = 1.0  # factor by which logits grow between 40% and 80% of the training, to explore less
+    sharpen: float = 1.0  # factor by which logits grow between 20% and 60% of the training, to explore less
     normalize_values: bool = False  # the critic learns values in units of the returns' standard deviation
     group_blind: bool = False  # the policy does not look at the group; the critic, which only learns, does
 
@@ -77,7 +77,7 @@ class PPOConfig:
         return True
 
 
-_SHARPENED = (0.4, 0.8)  # of the training: the rates of groups settle again afterwards
+_SHARPENED = (0.2, 0.6)  # of the training: the rates of groups settle again afterwards
 
 
 class Theta(eqx.Module):
