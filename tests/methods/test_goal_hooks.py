@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bisimulator
 from bisimulator import registry
 from bisimulator.goals import DEMANDS, Goal, GoalConfig, Moments
-from bisimulator.methods.goal_hooks import with_goal
+from bisimulator.methods.goal_hooks import Priced, with_goal
 from bisimulator.methods.hooks import LearnedMethod, Plain, standardise
 from bisimulator.solvers import trainer
 from tests.methods.batches import group_batch, random_batch
@@ -286,10 +286,12 @@ def test_a_group_of_which_nothing_is_known_has_no_multipliers_and_no_correction(
 # Equally many lives of every group.
 
 
-def test_lives_are_balanced_over_groups_unless_the_policy_does_not_see_them():
+def test_lives_are_balanced_over_groups_unless_a_policy_that_does_not_see_them_has_no_weights():
     env = bisimulator.make("lending-us-2003")
     wrap = partial(with_goal, Goal.parse("min-recall=0.9"), env)
-    for options, balanced in (({"lives": True}, True), ({"lives": False}, False), (BLIND, False)):
+    unweighted = BLIND | {"streams": False}
+    cases = (({"lives": True}, True), ({"lives": False}, False), (BLIND, True), (unweighted, False))
+    for options, balanced in cases:
         method = wrap(**options)(Plain())
         probs = np.asarray(method.training_params(env.params).group_probs)
         np.testing.assert_allclose(probs, 1 / 4 if balanced else env.params.group_probs)
@@ -326,7 +328,7 @@ def test_prices_of_balanced_lives_are_those_of_lives_as_they_come():
 def test_streams_of_a_goal_add_up_to_the_correction(goal):
     """Priced, they are the correction; so are their advantages if nothing follows a decision and nothing is scaled."""
     reward_form = hooks(goal, window=100.0)
-    method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0), **BLIND)(Plain())
+    method = with_goal(Goal.parse(goal), ENV, GoalConfig(window=100.0, balanced=False), **BLIND)(Plain())
     batch = random_batch(3, ends=0.3, size=ENV.observation_size)
     unequal = dataclasses.replace(batch, accepted=batch.group == 0)
 
@@ -362,6 +364,17 @@ def test_advantages_of_every_group_have_the_same_size_if_the_policy_sees_the_gro
     blind = dataclasses.replace(method, group_blind=True)
     sizes = [np.asarray(blind.advantage(state, flat, extras))[group == g].std() for g in range(2)]
     assert sizes[0] / sizes[1] < 0.1
+
+
+def test_a_policy_that_does_not_see_the_group_weighs_balanced_lives_by_the_sizes_of_groups():
+    env = bisimulator.make("lending-us-2003")
+    method = with_goal(Goal.parse("min-recall=0.9"), env, **BLIND)(Plain())
+    group, gain = jnp.arange(40) % 4, jnp.where(jnp.arange(40) < 20, 1.0, -1.0)
+    features = jnp.zeros((40, method.controller.num_features))
+    extras = Priced((), group, features)
+    found = method.advantage(start(method, env), jnp.concatenate([gain[:, None], features], -1), extras)
+    spans = np.array([np.ptp(np.asarray(found)[np.asarray(group) == g]) for g in range(4)])
+    np.testing.assert_allclose(spans / spans.sum(), env.params.group_probs, rtol=1e-5)
 
 
 @given(st.integers(0, 2**20), st.sampled_from([1, 3]), st.sampled_from(sorted(DEMANDS)), st.booleans())

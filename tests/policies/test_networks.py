@@ -140,6 +140,14 @@ def test_a_group_blind_network_gives_all_groups_the_same(groups):
     assert np.ptp(np.asarray(call(blind, others)), axis=0).max() > 0
 
 
+def test_units_of_a_group_blind_network_begin_at_different_scores():
+    """Without offsets every unit would be 0 at the same score, and a policy could hardly learn another threshold."""
+    blind = make_mlp(jax.random.key(0), 5, (8,), 2, 1.0, input_scale=20.0, groups=2, group_blind=True)
+    w, b = np.asarray(blind.weights[0]), np.asarray(blind.biases[0]) / 20
+    together = np.vstack([w, b])
+    np.testing.assert_allclose(together @ together.T, 2 * np.eye(4), atol=1e-5)
+
+
 def test_a_gaussian_has_the_densities_of_scipy_and_stays_in_bounds():
     gaussian = Gaussian(make_mlp(jax.random.key(0), 3, (4,), 2, 1.0), jnp.array([-1.0, 0.5]))
     obs = np.random.default_rng(0).normal(size=(2000, 3)).astype(np.float32)

@@ -161,7 +161,8 @@ class GoalStreams(GoalHooks):
 
     What a value head estimates does not depend on the multipliers, so these can move without the values lagging behind.
     A life is about one group, so a policy that sees the group can take the advantages of each group in units of their
-    own size: otherwise what is paid for small groups drowns the others.
+    own size: otherwise what is paid for small groups drowns the others. A policy that does not see it has to weigh the
+    groups by their sizes, however often it meets them.
     """
 
     group_blind: bool = False  # the policy does not see the group
@@ -186,6 +187,8 @@ class GoalStreams(GoalHooks):
         own, features, inner = jnp.split(advantages, [1, 1 + self.controller.num_features], axis=-1)
         of_goal = (extras.prices * features).sum(-1)
         combined = own[:, 0] + of_goal
+        if self.group_blind and self.balanced:
+            combined *= self.controller.num_groups * jnp.asarray(self.controller.shares)[extras.group]
         if not self.group_blind:
             parts = (_centred(x, extras.group, self.controller.num_groups) for x in (own[:, 0], of_goal))
             (own_part, own_square), (goal_part, goal_square) = parts
@@ -229,8 +232,9 @@ def with_goal(
     """
     visits = env.horizon / env.params.population
     config = config or GoalConfig()
-    # a policy that sees the group is as good for each, however often it meets it
-    balanced = lives and config.balanced and not group_blind
+    # a policy that sees the group is as good for each, however often it meets it; one that does not needs weights,
+    # which only streams have
+    balanced = lives and config.balanced and (streams or not group_blind)
     shares = tuple(np.asarray(env.params.group_probs, np.float64).tolist()) if balanced else None
     controller = Controller(goal, config, env.num_groups, env.params.num_scores, shares)
     measure = LifeMeasure(config.window, config.recent) if lives else None

@@ -163,18 +163,23 @@ def make_mlp(
     """Orthogonal initialisation, gain sqrt(2) inside and `output_scale` at the end, biases 0 (as CleanRL).
 
     `groups`: how many entries after the first are the group one-hot, as in every observation of ours; a `group_blind`
-    network does not look at them.
+    network does not look at them. It begins as if it saw the same group all the time, so that its units begin at
+    different scores, as those of a network that sees groups.
     """
     unseen = groups if group_blind else 0
     coded = groups if groups > _MOST_WEIGHED and hidden and not group_blind else 0
-    sizes = (inputs - coded - unseen, *hidden, outputs)
+    constant = bool(unseen and hidden)  # one more entry, which is always 1
+    sizes = (inputs - coded - unseen + constant, *hidden, outputs)
     scales = [2**0.5] * len(hidden) + [output_scale]
     keys = jax.random.split(key, len(scales))
     weights = [
         jax.nn.initializers.orthogonal(scale)(k, (i, o), jnp.float32)
         for k, scale, i, o in zip(keys, scales, sizes[:-1], sizes[1:], strict=True)
     ]
-    return MLP(weights, [jnp.zeros(o) for o in sizes[1:]], input_scale, coded, unseen)
+    biases = [jnp.zeros(o) for o in sizes[1:]]
+    if constant:
+        biases[0], weights[0] = weights[0][-1] * input_scale, weights[0][:-1]
+    return MLP(weights, biases, input_scale, coded, unseen)
 
 
 class Gaussian(eqx.Module):
