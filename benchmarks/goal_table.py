@@ -45,13 +45,23 @@ def best(env: str, goal: str, reached: float) -> tuple[float, float]:
     return float(front.stationary_value[0]), float(front.upper_bound[0])
 
 
-def measure(env: str, solver: str, goal: str, seeds: int, steps: int, out: Path) -> str:
-    """One row of the table."""
+def expectations(
+    env: str,
+    solver: str,
+    goal: str,
+    seeds: int,
+    out: Path,
+    *,
+    steps: int = 400_000,
+    group_blind: bool = False,
+) -> list[Expectation]:
+    """The exact expectations of every seed's policy, trained on lives."""
     result = bisimulator.train(
         env,
         solver,
         goal=goal or None,
         view="life",
+        group_blind=group_blind,
         seeds=seeds,
         steps=steps,
         out=out,
@@ -59,8 +69,13 @@ def measure(env: str, solver: str, goal: str, seeds: int, steps: int, out: Path)
         curve_every=0,
         progress=False,
     )
-    exact = result.expectations
-    assert exact is not None
+    assert result.expectations is not None
+    return list(result.expectations)
+
+
+def measure(env: str, solver: str, goal: str, seeds: int, steps: int, out: Path) -> str:
+    """One row of the table."""
+    exact = expectations(env, solver, goal, seeds, out, steps=steps)
     returns = np.array([e.average_return for e in exact])
     lowest = np.array([e.recall.min() for e in exact])
     if goal:

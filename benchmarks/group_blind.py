@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from bisimulator_views import filled
+from goal_table import expectations
 
 import bisimulator
 from bisimulator import files
@@ -29,19 +30,7 @@ Points = list[tuple[float, float]]  # lowest recall and return, means over seeds
 
 
 def train(scenario: str, level: float, blind: bool, seeds: int, out: Path) -> tuple[float, float]:
-    result = bisimulator.train(
-        scenario,
-        "ppo",
-        goal=f"min-recall={level}",
-        group_blind=blind,
-        seeds=seeds,
-        out=out,
-        episodes=1,
-        curve_every=0,
-        progress=False,
-    )
-    exact = result.expectations
-    assert exact is not None
+    exact = expectations(scenario, "ppo", f"min-recall={level}", seeds, out, group_blind=blind)
     return float(np.mean([e.recall.min() for e in exact])), float(np.mean([e.average_return for e in exact]))
 
 
