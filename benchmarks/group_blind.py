@@ -2,8 +2,8 @@
 
     python benchmarks/group_blind.py [--seeds 5] [--out runs/group-blind] [--docs docs]
 
-The best return at each minimum recall is exact for any policy and for policies of score and group. Group-blind policies
-are the best ones found. PPO is trained both ways with three goals. Jobs that are finished are not repeated. It takes
+The best return at each minimum recall is proven for any policy; policies by score and group, and by score alone, are
+the best ones found. PPO is trained both ways with three goals. Jobs that are finished are not repeated. It takes
 about 5 minutes on 2 cores. With --docs it writes the table of docs/exact/frontier.md and its picture.
 """
 
