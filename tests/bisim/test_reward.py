@@ -146,6 +146,26 @@ def test_the_centred_gauge_makes_every_action_neutral(phi, batch):
     np.testing.assert_allclose(group_means(moved, batch, offset_of(moved, batch, "centred")), 0, atol=1e-5)
 
 
+def test_the_raising_gauge_takes_from_no_group_and_gives_one_nothing(phi, batch):
+    moved = shifted(phi, [2.0, -2.0])
+    out = np.asarray(mlp_by_hand(moved, batch["obs"])) - np.asarray(offset_of(moved, batch, "raising"))
+    group = np.asarray(batch["group"])
+    means = np.array([out[group == g].mean(0) for g in range(GROUPS)])
+    assert means[:, 0].mean() == pytest.approx(0, abs=1e-5)
+    assert (means[:, 1] - means[:, 0]).min() == pytest.approx(0, abs=1e-5)
+
+
+def test_the_raising_gauge_adds_nothing_if_groups_are_alike(phi, batch):
+    """It pays for what groups differ in, and is not a bonus for accepting."""
+    alike = {
+        "obs": jnp.concatenate([batch["obs"]] * 2),
+        "group": jnp.repeat(jnp.arange(2), len(batch["obs"])),
+    }
+    moved = shifted(phi, [2.0, -2.0])
+    centred, raising = (offset_of(moved, alike, gauge, num_groups=2) for gauge in ("centred", "raising"))
+    np.testing.assert_allclose(raising, centred, atol=1e-5)
+
+
 def test_the_kappa_gauge_favours_accepting_by_kappa(phi, batch):
     moved = shifted(phi, [2.0, -2.0])
     means = group_means(moved, batch, offset_of(moved, batch, "kappa"))
@@ -164,7 +184,7 @@ def test_the_one_sided_gauge_does_not_change_a_correction_that_favours_accepting
     np.testing.assert_array_equal(offset_of(shifted(phi, [-2.0, 2.0]), batch, "one-sided"), [0, 0])
 
 
-@pytest.mark.parametrize("gauge", ["centred", "kappa", "one-sided"])
+@pytest.mark.parametrize("gauge", ["centred", "raising", "kappa", "one-sided"])
 def test_groups_are_weighted_equally_however_many_decisions_they_have(phi, batch, gauge):
     """Repeating the people of group 0 ten times changes nothing, and groups without people do not count."""
     moved = shifted(phi, [2.0, -2.0])

@@ -13,6 +13,7 @@ import bisimulator
 from bisimulator import registry
 from bisimulator.bisim.reward import gauge_offset, j_rew
 from bisimulator.evaluation import metric_columns
+from bisimulator.jobs.spec import make_spec
 from bisimulator.methods.bisimulator import Config, build
 from bisimulator.methods.hooks import Transitions
 from bisimulator.policies.rules import rule_policy
@@ -280,13 +281,19 @@ def favour_rejecting(training):
     )
 
 
+def test_nothing_is_taken_from_a_group_where_there_are_no_lives():
+    assert make_spec("lending", "dqn-bisimulator").config.gauge == "centred"
+    assert make_spec("lending", "dqn-bisimulator", view="queue").config.gauge == "centred"
+    assert make_spec("college", "dqn-bisimulator").config.gauge == "raising"
+    assert make_spec("college", "dqn-bisimulator", config={"gauge": "centred"}).config.gauge == "centred"
+
+
 @pytest.mark.long
 def test_a_free_gauge_can_collapse_into_reject_all_and_the_default_gauge_does_not():
     """The seeds and the initial correction are the same; if all rewards are 0, groups are trivially bisimilar."""
     env, seeds, steps = bisimulator.make("college", population=200, horizon=200), (0, 1), 30_000
     run = partial(columns_after, env, "ppo-bisimulator-reward", steps, seeds, favour_rejecting, hidden=(16,))
     free, default = run(gauge="free"), run()
-    assert Config().gauge == "centred"
     for group in ("g1", "g2"):
         assert free[f"recall_{group}"].max() < 0.05
         assert default[f"recall_{group}"].min() > 0.8

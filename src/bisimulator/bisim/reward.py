@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from bisimulator.bisim.matching import match_quantiles, sum_of_pairwise_gaps
 from bisimulator.policies.networks import MLP
 
-Gauge: TypeAlias = Literal["one-sided", "free", "centred", "kappa"]
+Gauge: TypeAlias = Literal["one-sided", "free", "centred", "raising", "kappa"]
 
 
 def corrections(phi: MLP, obs: Float[Array, "*B D"], offset: Float[Array, "A"]) -> Float[Array, "*B A"]:
@@ -92,11 +92,13 @@ def gauge_offset(
 ) -> Float[Array, "A"]:
     """The constant to subtract from R_phi(., a, .) for each action; J_rew does not depend on it.
 
-    Action 0 rejects. With m_a the mean of R_phi(s, a, g) over the people of the batch, groups weighted equally:
+    Action 0 rejects. With m_ga the mean of R_phi(s, a, g) over the people of group g in the batch, and m_a the mean of
+    these over groups:
 
     - `free` subtracts nothing (the paper);
     - `one-sided` keeps m_a >= m_0 + floor, so that the correction never makes rejecting more attractive on average;
     - `centred` sets every m_a to 0;
+    - `raising` sets m_0 and the lowest m_ga - m_g0 of a group to 0, so that groups become alike by raising the others;
     - `kappa` sets m_0 to 0 and every other m_a to kappa.
     """
     out = phi(obs)
@@ -108,6 +110,9 @@ def gauge_offset(
     accepting = jnp.arange(out.shape[-1]) > 0
     if gauge == "centred":
         return mean
+    if gauge == "raising":
+        advantage = by_group - by_group[:, :1]
+        return mean[0] + jnp.where(count[:, None] > 0, advantage, jnp.inf).min(0)
     if gauge == "kappa":
         return mean - jnp.where(accepting, kappa, 0.0)
     return jnp.where(accepting, jnp.minimum(mean - mean[0] - floor, 0.0), 0.0)

@@ -13,6 +13,7 @@ from typing import Literal
 
 from bisimulator.errors import TOO_LARGE, explain
 from bisimulator.jobs._lock import Busy, remove_stale
+from bisimulator.jobs._memory import release
 from bisimulator.jobs.run import run
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result, load
@@ -71,5 +72,7 @@ def _run_one(job: int, spec: Spec, out: Path, tell: Listener) -> Result | None:
     except FAILURES as error:
         tell(Event(job, "failed", message=explain(error)))
         return None
+    finally:
+        release()
     tell(Event(job, "finished", result=result))
     return result

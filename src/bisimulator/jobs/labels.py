@@ -8,18 +8,23 @@ from collections.abc import Mapping, Sequence
 from bisimulator.jobs.spec import Spec, make_spec
 
 _GROUPS = ("settings", "solver", "config", "control")  # fields that hold several options
+_CHOSEN = ("view", "goal")  # options on which the defaults of others depend
 _ABSENT = "default"
 
 
 def labels(specs: Sequence[Spec]) -> list[str]:
-    """The method of each job and, among jobs of the same method and scenario, what differs between them."""
+    """The method of each job and, among jobs of the same method and scenario, what was set differently.
+
+    What follows from the goal or the view is not repeated.
+    """
     options = [_options(spec) for spec in specs]
+    set_by_hand = {name for spec in specs for name in changed_options(spec)} | {*_CHOSEN}
     alike: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, spec in enumerate(specs):
         alike[spec.scenario, spec.method].append(i)
     written = [spec.method for spec in specs]
     for members in alike.values():
-        names = dict.fromkeys(name for i in members for name in options[i])
+        names = dict.fromkeys(name for i in members for name in options[i] if name in set_by_hand)
         differing = [name for name in names if len({str(options[i].get(name)) for i in members}) > 1]
         for i in members:
             if differing:
@@ -28,8 +33,10 @@ def labels(specs: Sequence[Spec]) -> list[str]:
 
 
 def changed_options(spec: Spec) -> dict[str, object]:
-    """The options in which a job differs from its method's defaults: name -> value."""
-    defaults = _options(make_spec(spec.scenario, spec.method))
+    """The options in which a job differs from the defaults of its method, view and goal: name -> value."""
+    usual = _options(make_spec(spec.scenario, spec.method))
+    chosen = make_spec(spec.scenario, spec.method, view=spec.view, goal=spec.goal or None)
+    defaults = _options(chosen) | {name: usual[name] for name in _CHOSEN}
     return {name: value for name, value in _options(spec).items() if value != defaults.get(name)}
 
 
@@ -39,7 +46,11 @@ def changes_in_words(spec: Spec) -> str:
 
 
 def _in_words(options: Mapping[str, object]) -> str:
-    return ", ".join(f"{name.rpartition('.')[2]} {_short(value)}" for name, value in options.items())
+    return ", ".join(_one_in_words(name.rpartition(".")[2], value) for name, value in options.items())
+
+
+def _one_in_words(name: str, value: object) -> str:
+    return "no goal" if name == "goal" and not value else f"{name} {_short(value)}"
 
 
 def _short(value: object) -> str:

@@ -203,9 +203,14 @@ def default_view(scenario: str, method: str, *, with_goal: bool = False) -> View
 
 
 def default_config(scenario: str, method: str) -> Any:
-    """The method's default configuration for a scenario."""
+    """The method's default configuration for a scenario; in general if `scenario` is empty."""
     entry: LearnedMethod | Rule = registry.lookup("method", method)
-    return entry.in_scenario.get(scenario, entry.config) if isinstance(entry, LearnedMethod) else entry.config
+    if not isinstance(entry, LearnedMethod) or not scenario:
+        return entry.config
+    general = entry.config
+    if entry.without_lives is not None and registry.lookup("environment", scenario).life is None:
+        general = entry.without_lives
+    return entry.in_scenario.get(scenario, general)
 
 
 def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:

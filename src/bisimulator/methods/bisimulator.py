@@ -256,32 +256,49 @@ def build(config: Config, env: Env) -> Bisimulator:
     return Bisimulator(config, env.num_groups, env.params.num_scores, env.omega_bounds, split)
 
 
-PPO_BISIMULATOR = LearnedMethod(
-    summary="PPO with a learned reward correction and learned observation dynamics",
-    published="PPO + Bisimulator",
-    solver="ppo",
-    config=Config(),
-    view="life",
-    build=build,
-    applies=lambda scenario: scenario.applicants or scenario.group_decisions is not None,
+def _entry(summary: str, published: str, solver: str, config: Config) -> LearnedMethod[Config]:
+    return LearnedMethod(
+        summary=summary,
+        published=published,
+        solver=solver,
+        config=config,
+        # in the queue a solver does not see what accepting a person is worth later, so nothing is taken from a group
+        without_lives=dataclasses.replace(config, gauge="raising"),
+        view="life",
+        build=build,
+        applies=_applies_ppo if solver == "ppo" else _applies_dqn,
+    )
+
+
+def _applies_ppo(scenario: Scenario) -> bool:
+    return scenario.applicants or scenario.group_decisions is not None
+
+
+def _applies_dqn(scenario: Scenario) -> bool:
+    return scenario.applicants  # a replay buffer does not have what every group got
+
+
+PPO_BISIMULATOR = _entry(
+    "PPO with a learned reward correction and learned observation dynamics",
+    "PPO + Bisimulator",
+    "ppo",
+    Config(),
 )
-PPO_BISIMULATOR_REWARD = dataclasses.replace(
-    PPO_BISIMULATOR,
-    summary="PPO with a learned reward correction",
-    published="PPO + Bisimulator (Reward only)",
-    config=Config(dynamics_steps=0),
+PPO_BISIMULATOR_REWARD = _entry(
+    "PPO with a learned reward correction",
+    "PPO + Bisimulator (Reward only)",
+    "ppo",
+    Config(dynamics_steps=0),
 )
-DQN_BISIMULATOR = dataclasses.replace(
-    PPO_BISIMULATOR,
-    summary="DQN with a learned reward correction and learned observation dynamics",
-    published="DQN + Bisimulator",
-    solver="dqn",
-    config=Config(alpha=1.5, floor=0.3, penalty=0.0),
-    applies=lambda scenario: scenario.applicants,  # a replay buffer does not have what every group got
+DQN_BISIMULATOR = _entry(
+    "DQN with a learned reward correction and learned observation dynamics",
+    "DQN + Bisimulator",
+    "dqn",
+    Config(alpha=1.5, floor=0.3, penalty=0.0),
 )
-DQN_BISIMULATOR_REWARD = dataclasses.replace(
-    DQN_BISIMULATOR,
-    summary="DQN with a learned reward correction",
-    published="DQN + Bisimulator (Reward only)",
-    config=Config(alpha=1.5, floor=0.3, penalty=0.0, dynamics_steps=0),
+DQN_BISIMULATOR_REWARD = _entry(
+    "DQN with a learned reward correction",
+    "DQN + Bisimulator (Reward only)",
+    "dqn",
+    Config(alpha=1.5, floor=0.3, penalty=0.0, dynamics_steps=0),
 )
