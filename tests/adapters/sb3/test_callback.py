@@ -193,7 +193,7 @@ def test_how_often_it_learns_does_not_depend_on_the_length_of_rollouts(kind, ste
 def test_wrong_options_and_unsupported_environments(venv):
     with pytest.raises(TypeError, match=r"no parameter 'alhpa'\. Did you mean 'alpha'"):
         BisimulatorCallback(alhpa=1)
-    with pytest.raises(ValueError, match=r"Unknown gauge 'none'\. Known: centred):
+    with pytest.raises(ValueError, match=r"Unknown gauge 'none'\. Known: centred"):
         BisimulatorCallback(gauge="none")
     without = DummyVecEnv([lambda: gymnasium.make("CartPole-v1")])
     with pytest.raises(ValueError, match="does not say how many groups"):
