@@ -33,7 +33,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "lives, centred (default)": {},
     "lives, centred, no penalty": {"config": {"penalty": 0.0}},
     "lives, free, no penalty": {"config": {"gauge": "free", "penalty": 0.0}},
+    "lives, raising": {"config": {"gauge": "raising"}},
     "queue, centred": {"view": "queue"},
+    "queue, raising": {"view": "queue", "config": {"gauge": "raising"}},
     "queue, one-sided with a floor, no penalty (default of 0.1)": {
         "view": "queue",
         "config": {"gauge": "one-sided", "penalty": 0.0},
