@@ -30,12 +30,12 @@ SCENARIOS = ("lending", "lending-conscientiousness", "lending-10-groups", "colle
 METHODS = ("ppo-bisimulator-reward", "ppo-bisimulator", "dqn-bisimulator-reward", "dqn-bisimulator")
 # in words -> options of `make_spec`
 VARIANTS: dict[str, dict[str, Any]] = {
-    "lives, centred (default)": {},
-    "lives, centred, no penalty": {"config": {"penalty": 0.0}},
+    "lives, raising (default)": {},
+    "lives, raising, no penalty": {"config": {"penalty": 0.0}},
+    "lives, centred": {"config": {"gauge": "centred"}},
     "lives, free, no penalty": {"config": {"gauge": "free", "penalty": 0.0}},
-    "lives, raising": {"config": {"gauge": "raising"}},
-    "queue, centred": {"view": "queue"},
-    "queue, raising": {"view": "queue", "config": {"gauge": "raising"}},
+    "queue, raising": {"view": "queue"},
+    "queue, centred": {"view": "queue", "config": {"gauge": "centred"}},
     "queue, one-sided with a floor, no penalty (default of 0.1)": {
         "view": "queue",
         "config": {"gauge": "one-sided", "penalty": 0.0},

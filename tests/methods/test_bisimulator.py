@@ -281,11 +281,13 @@ def favour_rejecting(training):
     )
 
 
-def test_nothing_is_taken_from_a_group_where_there_are_no_lives():
-    assert make_spec("lending", "dqn-bisimulator").config.gauge == "centred"
-    assert make_spec("lending", "dqn-bisimulator", view="queue").config.gauge == "centred"
-    assert make_spec("college", "dqn-bisimulator").config.gauge == "raising"
-    assert make_spec("college", "dqn-bisimulator", config={"gauge": "centred"}).config.gauge == "centred"
+@pytest.mark.parametrize("method", ["ppo-bisimulator", "dqn-bisimulator-reward"])
+def test_a_goal_fixes_the_gauge(method):
+    usual, with_goal = make_spec("lending", method), make_spec("lending", method, goal="min-recall=0.9")
+    assert usual.config.gauge == "raising"
+    assert with_goal.config == dataclasses.replace(usual.config, gauge="centred")
+    chosen = make_spec("lending", method, goal="min-recall=0.9", config={"gauge": "kappa"})
+    assert chosen.config.gauge == "kappa"
 
 
 @pytest.mark.long

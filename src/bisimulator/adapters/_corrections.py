@@ -116,6 +116,7 @@ def make_corrections(
     """
     check_request(goal, control, options)
     if corrector is None and (goal is None or options):
+        config = config if goal is None else config.for_goal()
         keywords = {**(defaults or {}), **corrector_options(options, config)}
         corrector = Corrector.from_attributes(*spaces_of_one, attribute, num_groups, keywords)
     if goal is not None and not isinstance(goal, GoalCorrector):

@@ -20,7 +20,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
     """`train` with the options of one method, so that --help shows them with their defaults.
 
     A rule has nothing to train and no solver; it is evaluated and stored like the others. `typed`: the arguments.
-    Solver options that are not among them have other defaults with a goal or a view (`jobs.spec.default_solver`).
+    Options that are not among them have other defaults with a goal or a view (`jobs.spec`).
     """
     from bisimulator import registry
     from bisimulator.goals import GoalConfig
@@ -67,8 +67,8 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
             )
         console = make_console()
         fields = {
-            "solver": None if solver_type is NoConfig else typed_options(solver, typed),
-            "config": method,
+            "solver": None if solver_type is NoConfig else typed_options("solver", solver, typed),
+            "config": typed_options("method", method, typed),
             "settings": parse_settings(settings),
             "control": None if control == GoalConfig() else control,
             **jobs.spec_fields,
@@ -116,8 +116,9 @@ def _sweep_goal(
     finished.raise_failures()
 
 
-def typed_options(config: Any, arguments: Sequence[str]) -> dict[str, object]:
-    """The options of a solver that stand on the command line, with the values that were parsed."""
-    names = [a.removeprefix("--solver.").partition("=")[0] for a in arguments if a.startswith("--solver.")]
+def typed_options(group: str, config: Any, arguments: Sequence[str]) -> dict[str, object]:
+    """The options of a solver or method that stand on the command line, with the values that were parsed."""
+    prefix = f"--{group}."
+    names = [a.removeprefix(prefix).partition("=")[0] for a in arguments if a.startswith(prefix)]
     typed = {name.removeprefix("no-").replace("-", "_") for name in names}
     return {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name in typed}

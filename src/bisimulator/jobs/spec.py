@@ -134,7 +134,9 @@ def make_spec(
     _check_applicants(scenario, method, asked, group_blind)
     check_keywords("a job", other, [f.name for f in dataclasses.fields(Spec)])
     entry: LearnedMethod | Rule = registry.lookup("method", method)
-    config = with_options(default_config(scenario, method), config, f"method {method!r}")
+    config = with_options(
+        default_config(scenario, method, with_goal=asked is not None), config, f"method {method!r}"
+    )
     if isinstance(entry, LearnedMethod):
         default = default_solver(entry.solver, view, with_goal=asked is not None)
         solver = with_options(default, solver, f"solver {entry.solver!r}")
@@ -202,15 +204,14 @@ def default_view(scenario: str, method: str, *, with_goal: bool = False) -> View
     return "life" if with_goal else declared
 
 
-def default_config(scenario: str, method: str) -> Any:
-    """The method's default configuration for a scenario; in general if `scenario` is empty."""
+def default_config(scenario: str, method: str, *, with_goal: bool = False) -> Any:
+    """The method's default configuration for a scenario and a goal."""
     entry: LearnedMethod | Rule = registry.lookup("method", method)
-    if not isinstance(entry, LearnedMethod) or not scenario:
+    if not isinstance(entry, LearnedMethod):
         return entry.config
-    general = entry.config
-    if entry.without_lives is not None and registry.lookup("environment", scenario).life is None:
-        general = entry.without_lives
-    return entry.in_scenario.get(scenario, general)
+    if with_goal and entry.with_goal is not None:
+        return entry.with_goal
+    return entry.in_scenario.get(scenario, entry.config)
 
 
 def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:

@@ -36,7 +36,7 @@ class Config:
     dynamics_at: tuple[float, ...] = (0.25, 0.5, 0.75)  # when to search for omega: fractions of the training
     quantiles: int = 4  # number of quantiles in which groups are compared
     same_action: bool = True  # compare only decisions with the same action; False is the paper's literal form
-    gauge: Gauge = "centred"  # how the offset between actions is fixed (docs/methods/bisimulator.md)
+    gauge: Gauge = "raising"  # how the offset between actions is fixed (docs/methods/bisimulator.md)
     kappa: float = 0.1  # with gauge "kappa": the offset in favour of accepting
     floor: float = 0.1  # with gauge "one-sided": the minimum offset in favour of accepting
     penalty: float = 0.3  # weight of the mean square correction in the loss; 0 is the paper's form
@@ -69,6 +69,10 @@ class Config:
             raise ValueError(
                 f"omega_bounds must be a low and a high one, got {self.omega_bounds}; pass (0, 2)"
             )
+
+    def for_goal(self) -> Config:
+        """The same with a goal, which decides how much is accepted: the correction adds nothing to that."""
+        return dataclasses.replace(self, gauge="centred")
 
 
 class State(eqx.Module):
@@ -256,49 +260,39 @@ def build(config: Config, env: Env) -> Bisimulator:
     return Bisimulator(config, env.num_groups, env.params.num_scores, env.omega_bounds, split)
 
 
-def _entry(summary: str, published: str, solver: str, config: Config) -> LearnedMethod[Config]:
-    return LearnedMethod(
-        summary=summary,
-        published=published,
-        solver=solver,
-        config=config,
-        # in the queue a solver does not see what accepting a person is worth later, so nothing is taken from a group
-        without_lives=dataclasses.replace(config, gauge="raising"),
-        view="life",
-        build=build,
-        applies=_applies_ppo if solver == "ppo" else _applies_dqn,
-    )
-
-
-def _applies_ppo(scenario: Scenario) -> bool:
-    return scenario.applicants or scenario.group_decisions is not None
-
-
-def _applies_dqn(scenario: Scenario) -> bool:
-    return scenario.applicants  # a replay buffer does not have what every group got
-
-
-PPO_BISIMULATOR = _entry(
-    "PPO with a learned reward correction and learned observation dynamics",
-    "PPO + Bisimulator",
-    "ppo",
-    Config(),
+PPO_BISIMULATOR = LearnedMethod(
+    summary="PPO with a learned reward correction and learned observation dynamics",
+    published="PPO + Bisimulator",
+    solver="ppo",
+    config=Config(),
+    with_goal=Config().for_goal(),
+    view="life",
+    build=build,
+    applies=lambda scenario: scenario.applicants or scenario.group_decisions is not None,
 )
-PPO_BISIMULATOR_REWARD = _entry(
-    "PPO with a learned reward correction",
-    "PPO + Bisimulator (Reward only)",
-    "ppo",
-    Config(dynamics_steps=0),
+_REWARD = Config(dynamics_steps=0)
+PPO_BISIMULATOR_REWARD = dataclasses.replace(
+    PPO_BISIMULATOR,
+    summary="PPO with a learned reward correction",
+    published="PPO + Bisimulator (Reward only)",
+    config=_REWARD,
+    with_goal=_REWARD.for_goal(),
 )
-DQN_BISIMULATOR = _entry(
-    "DQN with a learned reward correction and learned observation dynamics",
-    "DQN + Bisimulator",
-    "dqn",
-    Config(alpha=1.5, floor=0.3, penalty=0.0),
+_DQN = Config(alpha=1.5, floor=0.3, penalty=0.0)
+DQN_BISIMULATOR = dataclasses.replace(
+    PPO_BISIMULATOR,
+    summary="DQN with a learned reward correction and learned observation dynamics",
+    published="DQN + Bisimulator",
+    solver="dqn",
+    config=_DQN,
+    with_goal=_DQN.for_goal(),
+    applies=lambda scenario: scenario.applicants,  # a replay buffer does not have what every group got
 )
-DQN_BISIMULATOR_REWARD = _entry(
-    "DQN with a learned reward correction",
-    "DQN + Bisimulator (Reward only)",
-    "dqn",
-    Config(alpha=1.5, floor=0.3, penalty=0.0, dynamics_steps=0),
+_DQN_REWARD = dataclasses.replace(_DQN, dynamics_steps=0)
+DQN_BISIMULATOR_REWARD = dataclasses.replace(
+    DQN_BISIMULATOR,
+    summary="DQN with a learned reward correction",
+    published="DQN + Bisimulator (Reward only)",
+    config=_DQN_REWARD,
+    with_goal=_DQN_REWARD.for_goal(),
 )
