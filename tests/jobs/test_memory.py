@@ -1,10 +1,11 @@
+import jax
+
 from bisimulator.jobs import _memory
-from bisimulator.solvers import trainer
 
 
 def test_programs_are_kept_while_there_is_plenty_of_memory_and_dropped_after(monkeypatch):
     dropped = []
-    monkeypatch.setattr(trainer, "forget_programs", lambda: dropped.append(True))
+    monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(True))
     monkeypatch.setattr(_memory, "resident", lambda: _memory._PLENTY - 1)
     _memory.release()
     assert not dropped

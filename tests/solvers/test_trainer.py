@@ -268,10 +268,3 @@ def test_a_training_shorter_than_one_update_is_refused():
     with pytest.raises(ValueError, match="steps must be at least 8, got 7"):
         trainer.make_solver(entry, env_with(), 7, CONFIG)
     assert trainer.make_solver(entry, env_with(), 31, CONFIG).updates == 3
-
-
-def test_forgotten_programs_are_gone_and_compiled_again_to_the_same_numbers(undisturbed):
-    assert trainer._advance._cache_size()
-    trainer.forget_programs()
-    assert not trainer._advance._cache_size()
-    assert_same(trainer.train(env_with(), SOLVER, SEEDS), undisturbed)

@@ -5,27 +5,25 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from bisimulator.solvers import trainer
+import jax
 
-_PLENTY = 2**30  # bytes; below this, compiled trainings are kept in case that they are needed again
+_PLENTY = 2**30  # bytes; below this, compiled programs are kept in case that they are needed again
 
 
 def release() -> None:
-    """Give back what finished jobs hold: compiled trainings, and memory that the allocator keeps for later.
+    """Give back what finished jobs hold: compiled programs, and memory that the allocator keeps for later.
 
     Without it each training of a reproduction would leave 100 MB behind.
     """
     if resident() < _PLENTY:
         return
-    trainer.forget_programs()
+    jax.clear_caches()
     gc.collect()
-    trim = getattr(
-        ctypes.CDLL(None), "malloc_trim", None
-    )  # of glibc; elsewhere, freed memory is left as it is
-    if trim is not None:
-        trim(0)
+    with suppress(AttributeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident() -> float:

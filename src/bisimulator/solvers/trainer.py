@@ -229,12 +229,6 @@ def _adapt(
     return adapted
 
 
-def forget_programs() -> None:
-    """Drop the compiled trainings of this process; one that is needed again is compiled again."""
-    for program in (_init, _advance, _adapt):
-        program.clear_cache()
-
-
 def _progress(
     env: Env,
     solver: Solver,
