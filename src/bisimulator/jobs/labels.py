@@ -15,7 +15,7 @@ _ABSENT = "default"
 def labels(specs: Sequence[Spec]) -> list[str]:
     """The method of each job and, among jobs of the same method and scenario, what was set differently.
 
-    What follows from the goal or the view is not repeated.
+    Goals that all differ are enough. What follows from the goal or the view is not repeated.
     """
     options = [_options(spec) for spec in specs]
     set_by_hand = {name for spec in specs for name in changed_options(spec)} | {*_CHOSEN}
@@ -26,6 +26,8 @@ def labels(specs: Sequence[Spec]) -> list[str]:
     for members in alike.values():
         names = dict.fromkeys(name for i in members for name in options[i] if name in set_by_hand)
         differing = [name for name in names if len({str(options[i].get(name)) for i in members}) > 1]
+        if len({options[i]["goal"] for i in members}) == len(members) > 1:
+            differing = ["goal"]
         for i in members:
             if differing:
                 written[i] += f" ({_in_words({name: options[i].get(name, _ABSENT) for name in differing})})"

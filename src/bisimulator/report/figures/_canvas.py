@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from contextlib import AbstractContextManager
 from pathlib import Path
 from string import ascii_lowercase
@@ -30,6 +31,8 @@ DPI = 150
 FORMATS = ("svg", "png", "pdf")
 _MAX_LABELLED_GROUPS = 12
 _LETTER_ASIDE = 22  # points from a panel's letter to its left edge
+_NOTE_SIZE = 7.5  # points
+_LETTERS_PER_INCH = 17  # of a note
 _ROOM = 0.8  # of a category, for what is drawn side by side
 _STYLE: dict[Any, Any] = {  # how matplotlib types the keys depends on its version
     "font.family": "DejaVu Sans",
@@ -95,7 +98,9 @@ def panels(
             _write_letter(axis, letter)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, weight="bold")
     if note:
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=7.5, color=PALE)
+        wide = int(columns * width * _LETTERS_PER_INCH)
+        lines = [part for written in note.splitlines() for part in textwrap.wrap(written, wide)]
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=_NOTE_SIZE, color=PALE)
     return figure, axes
 
 

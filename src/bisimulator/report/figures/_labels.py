@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SIZE = 7.5  # points
 _LINE_HEIGHT = 1.22
+_MAX_LETTERS = 48  # of a label; longer ones would leave no room for the panel
 _NEAR = 12  # points from a label to its point, beyond which a leader line is drawn
 _RINGS = 26  # how far the search for a free place goes, in lines up and down
 
@@ -173,7 +174,7 @@ def _write(axis: Axes, x: float, y: float, text: str, colour: str) -> Text:
     return axis.text(
         x,
         y,
-        text,
+        text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…",
         transform=axis.transAxes,
         va="center",
         fontsize=SIZE,
