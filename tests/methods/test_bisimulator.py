@@ -116,7 +116,7 @@ def test_learning_reduces_j_rew_and_fixes_the_gauge(env):
     )
     assert float(loss(after.phi)) < 0.5 * float(loss(state.phi))
     assert extras == ()
-    offset = jax.jit(partial(gauge_offset, gauge="centred", num_groups=2))
+    offset = jax.jit(partial(gauge_offset, gauge=Config().gauge, num_groups=2))
     expected = offset(after.phi, flat.obs, flat.group)
     np.testing.assert_allclose(after.offset, expected, atol=1e-6)
     # this hook does not change the observation dynamics
