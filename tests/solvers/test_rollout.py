@@ -9,6 +9,7 @@ import pytest
 
 import bisimulator
 from bisimulator.methods.hooks import Transitions
+from bisimulator.solvers import rollout as rollouts
 from bisimulator.solvers.rollout import batch_logs, rollout, start, step, step_keys
 
 ENVS, LENGTH, HORIZON, POPULATION = 3, 12, 7, 4
@@ -153,6 +154,18 @@ def test_a_reset_does_not_use_the_steps_random_numbers_again(env):
     used = jax.random.fold_in(before.key[0, 0], before.t)
     others = jax.jit(jax.vmap(env.reset))(jax.random.split(used, 4))
     assert not (np.asarray(others.people) == np.asarray(copies.state.people[0, 0])).all((1, 2)).any()
+
+
+def test_starts_that_are_prepared_for_all_steps_are_those_of_each_step(monkeypatch):
+    life = bisimulator.make("lending", population=20, horizon=60).life()
+    lives, seeds = (life.scenario, life.params), keys_of(SEEDS)
+    prepared = play(*lives, seeds, jnp.array(ADMIT))
+    assert rollouts.is_small(prepared[0])
+    monkeypatch.setattr(rollouts, "_SMALL", 0)
+    one_by_one = play.__wrapped__(*lives, seeds, jnp.array(ADMIT))
+    assert prepared[2].terminated.any()
+    for name in ("obs", "action", "reward", "terminated", "group", "next_obs"):
+        np.testing.assert_array_equal(getattr(prepared[2], name), getattr(one_by_one[2], name))
 
 
 def test_logs_are_sums_over_a_seeds_decisions():

@@ -10,7 +10,7 @@ be selected, that is copied, at every step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import equinox as eqx
 import jax
@@ -22,6 +22,8 @@ from bisimulator.methods.hooks import Method, Transitions
 from bisimulator.solvers.solver import BatchAct
 
 T = TypeVar("T")
+Prepared: TypeAlias = tuple[State, Float[Array, "S E D"]]  # states and observations to start with
+_SMALL = 16  # numbers; a person's life has 7
 
 
 class EnvBatch(eqx.Module):
@@ -64,6 +66,7 @@ def step(
     envs: EnvBatch,
     action: Int[Array, "S E"],
     params: Params,
+    prepared: Prepared | None = None,
 ) -> tuple[EnvBatch, Step]:
     """One step of every environment. `Step.obs` is before any reset, `EnvBatch.obs` after it."""
     state, out = over_batch(scenario.step)(keys, envs.state, action, params)
@@ -72,13 +75,29 @@ def step(
     ended = out.terminated | out.truncated
 
     def reset_ended(state: State) -> tuple[State, Array]:
-        reset_keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, ANOTHER_BRANCH)))(keys)
-        fresh = over_batch(scenario.reset)(reset_keys, params)
-        state = jax.tree.map(lambda new, old: jnp.where(_expand(ended, old), new, old), fresh, state)
-        return state, over_batch(scenario.observe)(state, params)
+        fresh = prepare(scenario, keys, params) if prepared is None else prepared
+        after: tuple[State, Array] = jax.tree.map(
+            lambda new, old: jnp.where(_expand(ended, old), new, old), fresh, (state, out.obs)
+        )
+        return after
 
-    state, obs = jax.lax.cond(ended.any(), reset_ended, lambda state: (state, out.obs), state)
+    if prepared is None:
+        state, obs = jax.lax.cond(ended.any(), reset_ended, lambda state: (state, out.obs), state)
+    else:
+        state, obs = reset_ended(state)
     return EnvBatch(key=envs.key, state=state, obs=obs, t=envs.t + 1), out
+
+
+def prepare(scenario: Scenario, keys: Key[Array, "S E"], params: Params) -> Prepared:
+    """What every environment would start with if its episode ended in the step with these keys."""
+    reset_keys = jax.vmap(jax.vmap(lambda k: jax.random.fold_in(k, ANOTHER_BRANCH)))(keys)
+    state = over_batch(scenario.reset)(reset_keys, params)
+    return state, over_batch(scenario.observe)(state, params)
+
+
+def is_small(envs: EnvBatch) -> bool:
+    """Whether states are so small that starts are prepared for all steps at once, needed or not."""
+    return bool(sum(x.size for x in jax.tree.leaves(envs.state)) <= _SMALL * envs.key.size)
 
 
 def is_cut(t: Int[Array, ""], horizon: Int[Array, "S"], num_envs: int) -> Bool[Array, "S E"]:
@@ -100,18 +119,19 @@ def rollout(
     """`length` steps of every environment; transitions have leading axes (S, T, E)."""
 
     def body(
-        envs: EnvBatch, drawn: tuple[Key[Array, "S"], Key[Array, "S E"]]
+        envs: EnvBatch, drawn: tuple[Key[Array, "S"], Key[Array, "S E"], Prepared | None]
     ) -> tuple[EnvBatch, Transitions]:
-        k_act, k_step = drawn
+        k_act, k_step, prepared = drawn
         action = act(theta, k_act, envs.obs)
-        after, out = step(scenario, k_step, envs, action, params)
+        after, out = step(scenario, k_step, envs, action, params, prepared)
         return after, as_transitions(scenario, envs.obs, action, out)
 
     # the keys of all steps at once: in the loop, one after the other, they would take longer than the steps
     times = jnp.arange(length)
     k_act = jax.vmap(lambda t: jax.vmap(lambda k: jax.random.fold_in(k, t))(keys))(times)
     k_step = jax.vmap(lambda t: step_keys(envs, envs.t + t))(times)
-    envs, batch = jax.lax.scan(body, envs, (k_act, k_step))
+    prepared = jax.vmap(lambda keys: prepare(scenario, keys, params))(k_step) if is_small(envs) else None
+    envs, batch = jax.lax.scan(body, envs, (k_act, k_step, prepared))
     return envs, jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), batch)
 
 
