@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from bisimulator.jobs.spec import Spec, make_spec
+from bisimulator.jobs.spec import Spec, default_view, make_spec
 
 _GROUPS = ("settings", "solver", "config", "control")  # fields that hold several options
 _CHOSEN = ("view", "goal")  # options on which the defaults of others depend
@@ -36,9 +36,8 @@ def labels(specs: Sequence[Spec]) -> list[str]:
 
 def changed_options(spec: Spec) -> dict[str, object]:
     """The options in which a job differs from the defaults of its method, view and goal: name -> value."""
-    usual = _options(make_spec(spec.scenario, spec.method))
     chosen = make_spec(spec.scenario, spec.method, view=spec.view, goal=spec.goal or None)
-    defaults = _options(chosen) | {name: usual[name] for name in _CHOSEN}
+    defaults = _options(chosen) | {"view": default_view(spec.scenario, spec.method), "goal": ""}
     return {name: value for name, value in _options(spec).items() if value != defaults.get(name)}
 
 

@@ -209,9 +209,8 @@ def default_config(scenario: str, method: str, *, with_goal: bool = False) -> An
     entry: LearnedMethod | Rule = registry.lookup("method", method)
     if not isinstance(entry, LearnedMethod):
         return entry.config
-    if with_goal and entry.with_goal is not None:
-        return entry.with_goal
-    return entry.in_scenario.get(scenario, entry.config)
+    config = entry.in_scenario.get(scenario, entry.config)
+    return entry.for_goal(config) if with_goal else config
 
 
 def default_solver(name: str, view: View, *, with_goal: bool) -> SolverConfig:

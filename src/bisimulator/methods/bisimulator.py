@@ -265,34 +265,28 @@ PPO_BISIMULATOR = LearnedMethod(
     published="PPO + Bisimulator",
     solver="ppo",
     config=Config(),
-    with_goal=Config().for_goal(),
+    for_goal=Config.for_goal,
     view="life",
     build=build,
     applies=lambda scenario: scenario.applicants or scenario.group_decisions is not None,
 )
-_REWARD = Config(dynamics_steps=0)
 PPO_BISIMULATOR_REWARD = dataclasses.replace(
     PPO_BISIMULATOR,
     summary="PPO with a learned reward correction",
     published="PPO + Bisimulator (Reward only)",
-    config=_REWARD,
-    with_goal=_REWARD.for_goal(),
+    config=Config(dynamics_steps=0),
 )
-_DQN = Config(alpha=1.5, floor=0.3, penalty=0.0)
 DQN_BISIMULATOR = dataclasses.replace(
     PPO_BISIMULATOR,
     summary="DQN with a learned reward correction and learned observation dynamics",
     published="DQN + Bisimulator",
     solver="dqn",
-    config=_DQN,
-    with_goal=_DQN.for_goal(),
+    config=Config(alpha=1.5, floor=0.3, penalty=0.0),
     applies=lambda scenario: scenario.applicants,  # a replay buffer does not have what every group got
 )
-_DQN_REWARD = dataclasses.replace(_DQN, dynamics_steps=0)
 DQN_BISIMULATOR_REWARD = dataclasses.replace(
     DQN_BISIMULATOR,
     summary="DQN with a learned reward correction",
     published="DQN + Bisimulator (Reward only)",
-    config=_DQN_REWARD,
-    with_goal=_DQN_REWARD.for_goal(),
+    config=Config(alpha=1.5, floor=0.3, penalty=0.0, dynamics_steps=0),
 )

@@ -173,7 +173,7 @@ class LearnedMethod(Generic[C]):
     published: str  # its name in the paper's tables, or ""
     solver: str  # "ppo" or "dqn"
     config: C = NO_CONFIG  # the default configuration
-    with_goal: C | None = None  # the default with a goal, if it is another one
+    for_goal: Callable[[C], C] = lambda config: config  # the default with a goal, from the one without
     in_scenario: Mapping[str, C] = dataclasses.field(default_factory=dict)  # other defaults, by scenario
     view: View = "queue"  # what it is trained on by default, where the scenario has it
     build: Callable[[C, Env], Method] = lambda config, env: Plain()

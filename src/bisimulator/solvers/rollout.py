@@ -74,17 +74,18 @@ def step(
     out = eqx.tree_at(lambda out: out.truncated, out, out.truncated | cut)
     ended = out.terminated | out.truncated
 
-    def reset_ended(state: State) -> tuple[State, Array]:
-        fresh = prepare(scenario, keys, params) if prepared is None else prepared
-        after: tuple[State, Array] = jax.tree.map(
+    def restart(fresh: Prepared) -> Prepared:
+        chosen: Prepared = jax.tree.map(
             lambda new, old: jnp.where(_expand(ended, old), new, old), fresh, (state, out.obs)
         )
-        return after
+        return chosen
 
-    if prepared is None:
-        state, obs = jax.lax.cond(ended.any(), reset_ended, lambda state: (state, out.obs), state)
+    if prepared is not None:
+        state, obs = restart(prepared)
     else:
-        state, obs = reset_ended(state)
+        state, obs = jax.lax.cond(
+            ended.any(), lambda: restart(prepare(scenario, keys, params)), lambda: (state, out.obs)
+        )
     return EnvBatch(key=envs.key, state=state, obs=obs, t=envs.t + 1), out
 
 
