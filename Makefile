@@ -11,6 +11,9 @@ extras = $(UV) --compile-bytecode --no-build-isolation --editable '$(1)' || $(PI
 # compiling is most of the tests' time: the older of XLA's two code generators needs two thirds of it, and one module per
 # program less than many
 FAST_COMPILE := XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+# bytecode is written also where the environment says otherwise: without it every worker and every subprocess of a test
+# compiles jax, scipy and torch again
+FAST_IMPORT := PYTHONDONTWRITEBYTECODE=
 
 .PHONY: demo test pytest notebooks check-long golden lint hashes docs site-assets build clean
 
@@ -23,18 +26,18 @@ test: .venv/.development
 
 # worksteal: each worker begins with one half of the tests, so that files stay together, and helps the other at the end
 pytest: .venv/.development
-	$(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist worksteal
+	$(FAST_IMPORT) $(FAST_COMPILE) $(BIN)/pytest -m "not long" -n 2 --dist worksteal
 
 # the notebooks, which are too long for `make test`; continuous integration runs them too
 notebooks: .venv/.development
-	$(FAST_COMPILE) $(BIN)/pytest -m long tests/examples/test_notebooks.py -n 2
+	$(FAST_IMPORT) $(FAST_COMPILE) $(BIN)/pytest -m long tests/examples/test_notebooks.py -n 2
 
 check-long: .venv/.cluster
-	$(BIN)/pytest -m long -n 2 --dist worksteal
+	$(FAST_IMPORT) $(BIN)/pytest -m long -n 2 --dist worksteal
 
 # writes the pinned numbers of tests/golden anew, also the slow ones: only when a change of numbers is intended
 golden: .venv/.development
-	BISIMULATOR_WRITE_GOLDEN=1 $(FAST_COMPILE) $(BIN)/pytest tests/golden -n 0 -m ""
+	BISIMULATOR_WRITE_GOLDEN=1 $(FAST_IMPORT) $(FAST_COMPILE) $(BIN)/pytest tests/golden -n 0 -m ""
 
 lint: .venv/.development
 	$(BIN)/ruff check .
