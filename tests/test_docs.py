@@ -400,7 +400,7 @@ def test_results_and_grids_are_filled_in(fill, tmp_path):
     with (tmp_path / "baselines" / "lending.csv").open("w", newline="") as file:
         csv.writer(file).writerows([CSV_COLUMNS, row])
     baseline = fill["filled"]("<!-- results:begin r-ppo -->\n<!-- results:end -->", tmp_path)
-    assert "| R-PPO | here | 0.50 ± 0.10 |\n\n<!-- results:end -->" in baseline
+    assert f"{ppo}\n| R-PPO | here | 0.50 ± 0.10 |\n\n<!-- results:end -->" in baseline
 
     (tmp_path / "lending.md").write_text("# lending\n\nA table.\n\n| a |\n\n## Next to the paper\n\n| b |\n")
     copied = fill["filled"]("<!-- table:begin lending -->\nold\n<!-- table:end -->", tmp_path)

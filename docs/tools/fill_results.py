@@ -4,11 +4,12 @@
 
 Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between
 `<!-- results:begin NAME ... -->` and `<!-- results:end -->`. So do those of docs/results/tables/baselines/SCENARIO.csv,
-for methods that the paper does not have; `bisimulator compare SCENARIO` writes these. Rows of benchmarks/tuning.csv go
-between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. The first section of docs/results/tables/NAME.md goes
-between `<!-- table:begin NAME -->` and its end. Of the field's other papers, docs/results/tables/PAPER.md goes between
-`<!-- paper:begin PAPER -->` and its end, and rows of benchmarks/tuning_papers.csv go between
-`<!-- tried:begin PAPER -->` and its end. A test checks that the pages agree with these files.
+for methods that the paper does not have, below the row of PPO; `bisimulator report` writes these from the folder of
+`bisimulator compare`. Rows of benchmarks/tuning.csv go between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. The
+first section of docs/results/tables/NAME.md goes between `<!-- table:begin NAME -->` and its end. Of the field's other
+papers, docs/results/tables/PAPER.md goes between `<!-- paper:begin PAPER -->` and its end, and rows of
+benchmarks/tuning_papers.csv go between `<!-- tried:begin PAPER -->` and its end. A test checks that the pages agree
+with these files.
 """
 
 from __future__ import annotations
@@ -84,8 +85,14 @@ def results(methods: Sequence[str], tables: Path) -> str:
     """One table per scenario, with two rows per method: here, and in the paper."""
     sections = []
     for scenario in registry.names("environment"):
-        files = (tables / f"{scenario}.csv", tables / "baselines" / f"{scenario}.csv")
-        rows = [row for path in files for row in _read(path) if row["registered_as"] in methods]
+        reproduced, compared = (
+            _read(folder / f"{scenario}.csv") for folder in (tables, tables / "baselines")
+        )
+        rows = [row for row in reproduced if row["registered_as"] in methods]
+        baselines = [row for row in compared if row["registered_as"] in methods]
+        if baselines:  # there is no published row to compare them with, so compare with PPO
+            rows += [row | {"paper_mean": ""} for row in reproduced if row["registered_as"] == "ppo"]
+        rows += baselines
         if rows:
             sections.append(f"**{scenario}**\n\n{markdown(_here_and_published(rows), numbers_from=2)}")
     return "\n\n".join(sections) or _nothing_run(methods)
