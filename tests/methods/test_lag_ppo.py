@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bisimulator
+from bisimulator.jobs.spec import make_spec
 from bisimulator.methods.hooks import standardise
 from bisimulator.methods.lag_ppo import Config, State, build
 from tests.methods.batches import random_batch
@@ -20,13 +21,15 @@ def state_of(returns, dual):
     return State(jnp.asarray(returns), jnp.ones(len(returns)), jnp.float32(dual))
 
 
-def test_the_multiplier_grows_with_the_gap_between_rewards_of_groups():
+@pytest.mark.parametrize(("constrain", "received"), [("approvals", "accepted"), ("reward", "reward")])
+def test_the_multiplier_grows_with_the_gap_between_what_groups_receive(constrain, received):
     batch = random_batch(0)
-    method = build(Config(epsilon=0.1, eta=0.5, memory=0.0), TWO)
+    method = build(Config(constrain=constrain, epsilon=0.01, eta=0.5, memory=0.0), TWO)
     state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), TWO, 3), batch)
-    means = [float(batch.reward[batch.group == g].mean()) for g in range(2)]
+    means = [float(getattr(batch, received)[batch.group == g].mean()) for g in range(2)]
     np.testing.assert_allclose(state.returns, means, atol=1e-6)
-    assert state.dual == pytest.approx(max(0, 0.5 * (abs(means[0] - means[1]) - 0.1)), abs=1e-6)
+    assert state.dual == pytest.approx(max(0, 0.5 * (abs(means[0] - means[1]) - 0.01)), abs=1e-6)
+    assert state.dual > 0
 
 
 @pytest.mark.parametrize(("epsilon", "expected"), [(5.0, 0.0), (0.0, 0.7)])
@@ -59,10 +62,13 @@ def test_the_ratio_standardises_each_advantage_and_divides_by_one_plus_the_multi
 
 
 def test_a_penalty_in_the_reward_reweights_the_groups_and_needs_no_streams():
-    batch, method = random_batch(2), build(Config(penalty="reward"), TWO)
+    batch, method = random_batch(2), build(Config(constrain="reward", penalty="reward"), TWO)
     got = method.reward(state_of([0.1, 0.9], 0.5), batch, ())
     np.testing.assert_allclose(got, batch.reward * jnp.where(batch.group == 1, 0.5, 1.5), atol=1e-6)
     assert method.num_streams(TWO) == method.streams(None, batch).shape[-1] == 0
+    of_approvals = build(Config(penalty="reward"), TWO).reward(state_of([0.1, 0.9], 0.5), batch, ())
+    wanted = batch.reward - batch.accepted * jnp.where(batch.group == 1, 0.5, -0.5)
+    np.testing.assert_allclose(of_approvals, wanted, atol=1e-6)
     raw = jnp.arange(4.0)[:, None]
     np.testing.assert_allclose(method.advantage(None, raw, ()), standardise(raw[:, 0]), atol=1e-6)
 
@@ -77,11 +83,17 @@ def test_an_ascent_per_episode_waits_for_its_end(ended):
     assert (state.dual > 0) == ended
 
 
-def test_streams_sum_to_the_reward():
-    batch, method = random_batch(3, groups=3), build(Config(), THREE)
+@pytest.mark.parametrize(("constrain", "received"), [("approvals", "accepted"), ("reward", "reward")])
+def test_streams_sum_to_what_all_groups_receive(constrain, received):
+    batch, method = random_batch(3, groups=3), build(Config(constrain=constrain), THREE)
     streams = method.streams(None, batch)
     assert method.num_streams(THREE) == streams.shape[-1] == 3
-    np.testing.assert_array_equal(streams.sum(-1), batch.reward)
+    np.testing.assert_array_equal(streams.sum(-1), getattr(batch, received))
+
+
+@pytest.mark.parametrize(("scenario", "view"), [("lending", "life"), ("college", "queue")])
+def test_it_is_trained_on_lives_where_there_are_any(scenario, view):
+    assert make_spec(scenario, "lag-ppo").view == view
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"eta": float("nan")}, {"max_lambda": -1}, {"memory": 2}])

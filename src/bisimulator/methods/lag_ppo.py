@@ -1,13 +1,13 @@
 """Lag-PPO (Satija et al. 2023): PPO under the demographic-parity constraint |J_i - J_j| <= epsilon, by dual ascent.
 
-Every group has its own reward stream (the reward of decisions on its people) and value head. With i and j the groups
-with the highest and the lowest return,
+J_g is what group g receives per decision, averaged over recent batches: approvals, as in the authors' lending
+environment, or with `constrain` "reward" the reward of the decision maker. Every group has its own stream of it and
+value head. With i and j the groups that receive most and least,
     A = A_r - lambda (A_i - A_j),    lambda <- max(0, lambda + eta (J_i - J_j - epsilon)).
-J_g is the reward per decision on group g, averaged over recent batches.
 
 Options change how the penalty enters. `combine` "ratio": A = (A_r - lambda (A_i - A_j)) / (1 + lambda), with A_r and
-A_i - A_j standardised first and A not again. `penalty` "reward": r' = r - lambda (r_i - r_j) and no streams, where r_g
-is the reward if the decision is on group g, else 0. `ascent` "episode": lambda moves only after batches in which an
+A_i - A_j standardised first and A not again. `penalty` "reward": r' = r - lambda (c_i - c_j) and no streams, where c_g
+is what the decision gives if it is on group g, else 0. `ascent` "episode": lambda moves only after batches in which an
 episode ended.
 """
 
@@ -22,9 +22,10 @@ from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
 from bisimulator.errors import check_options, check_real
-from bisimulator.methods._group_returns import GroupReturns, GroupStreams, add_batch, group_rewards
+from bisimulator.methods._group_returns import GroupReturns, GroupStreams, add_batch
 from bisimulator.methods.hooks import LearnedMethod, Transitions, standardise
 
+Constrain: TypeAlias = Literal["approvals", "reward"]
 Penalty: TypeAlias = Literal["advantage", "reward"]
 Combine: TypeAlias = Literal["sum", "ratio"]
 Ascent: TypeAlias = Literal["batch", "episode"]
@@ -34,7 +35,8 @@ Ascent: TypeAlias = Literal["batch", "episode"]
 class Config:
     """Hyperparameters. The authors give none for these scenarios; benchmarks/tuning.csv has all that were tried."""
 
-    epsilon: float = 0.05  # allowed difference of rewards per decision
+    constrain: Constrain = "approvals"  # what groups should receive equally much of: approvals or reward
+    epsilon: float = 0.05  # allowed difference per decision
     eta: float = 0.01  # step size of the dual ascent
     max_lambda: float = 2.0  # upper bound of lambda
     memory: float = 0.9  # decay per batch of the sums that J is computed from
@@ -48,7 +50,7 @@ class Config:
 
 
 class State(GroupReturns):
-    """The groups' rewards and the multiplier."""
+    """What the groups received, and the multiplier."""
 
     dual: Float[Array, ""]  # lambda
 
@@ -63,7 +65,8 @@ class Lagrangian(GroupStreams[State]):
         return State(jnp.zeros(self.num_groups), jnp.zeros(self.num_groups), jnp.float32(0))
 
     def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
-        c, after = self.config, add_batch(state, batch, self.config.memory)
+        c = self.config
+        after = add_batch(state, self._constrained(batch), c.memory)
         gap = after.returns.max() - after.returns.min()
         dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.max_lambda)
         if c.ascent == "episode":
@@ -76,12 +79,14 @@ class Lagrangian(GroupStreams[State]):
     def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
         if self.config.penalty == "reward":
             return jnp.zeros((*batch.reward.shape, 0))
-        return super().streams(state, batch)
+        return super().streams(state, self._constrained(batch))
 
     def reward(self, state: State, batch: Transitions, extras: tuple[()]) -> Float[Array, "*B"]:
         if self.config.penalty == "advantage":
             return batch.reward
-        return batch.reward - state.dual * self._difference(state, group_rewards(batch, self.num_groups))
+        return batch.reward - state.dual * self._difference(
+            state, super().streams(state, self._constrained(batch))
+        )
 
     def advantage(
         self, state: State, advantages: Float[Array, "B 1+K"], extras: tuple[()]
@@ -94,12 +99,18 @@ class Lagrangian(GroupStreams[State]):
             return each / (1 + state.dual)
         return standardise(advantages[:, 0] - state.dual * difference)
 
+    def _constrained(self, batch: Transitions) -> Transitions:
+        """The batch, with what the constraint is about in place of the reward."""
+        if self.config.constrain == "reward":
+            return batch
+        return dataclasses.replace(batch, reward=batch.accepted.astype(batch.reward.dtype))
+
     def _difference(self, state: State, of_group: Float[Array, "*B G"]) -> Float[Array, "*B"]:
-        """What belongs to the group with the highest return, minus what belongs to the one with the lowest."""
+        """What belongs to the group that receives most, minus what belongs to the one that receives least."""
         return of_group[..., state.returns.argmax()] - of_group[..., state.returns.argmin()]
 
     def describe(self, state: State) -> dict[str, Array]:
-        return {"lambda": state.dual, "group_rewards": state.returns}
+        return {"lambda": state.dual, "group_returns": state.returns}
 
 
 def build(config: Config, env: Env) -> Lagrangian:
@@ -107,9 +118,10 @@ def build(config: Config, env: Env) -> Lagrangian:
 
 
 LAG_PPO = LearnedMethod(
-    summary="PPO under a demographic-parity constraint on the groups' returns, by dual ascent",
+    summary="PPO under a demographic-parity constraint on the groups' approvals or returns, by dual ascent",
     published="Lag-PPO",
     solver="ppo",
     config=Config(),
+    view="life",
     build=build,
 )
