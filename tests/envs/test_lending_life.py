@@ -254,3 +254,16 @@ def test_gymnasium_plays_a_life():
             break
     assert terminated
     assert "outcome" in info
+
+
+def test_what_is_left_of_the_episode_is_what_a_clock_shows():
+    env = bisimulator.make("lending", population=5, horizon=12, clock=True).in_view("life")
+    for seed in range(5):
+        state = env.reset(jax.random.key(seed))
+        for k in jax.random.split(jax.random.key(seed), 4):
+            before = env.observe(state)[-1]
+            state, out = env.step(k, state, jnp.int32(1))
+            np.testing.assert_allclose(out.remaining, [before, out.obs[-1]], rtol=1e-6)
+            if out.terminated:
+                assert out.remaining[1] == 0
+                break

@@ -20,7 +20,7 @@ from bisimulator import registry
 from bisimulator.adapters import gymnasium_id
 from bisimulator.evaluation import mean_and_interval
 from bisimulator.jobs.run import run
-from bisimulator.jobs.spec import VERSION, make_spec
+from bisimulator.jobs.spec import VERSION, default_solver, make_spec
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
 from bisimulator.policies.rules import methods_for
@@ -122,7 +122,7 @@ def test_a_short_training(name, scenario, settings):
 def test_a_short_training_towards_a_goal(name):
     """On lives: by reward streams with PPO, by the reward with DQN."""
     entry = registry.lookup("method", name)
-    solver_config = tiny(trainer.SOLVERS[entry.solver][1]())
+    solver_config = tiny(default_solver(entry.solver, "life", with_goal=True))
     spec = make_spec(
         "lending",
         name,

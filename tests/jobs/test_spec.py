@@ -130,11 +130,20 @@ def test_a_goal_is_trained_on_lives_and_policies_act_as_they_were_learned(option
     assert spec.control == (GoalConfig(proportional=gain) if spec.goal else None)
 
 
+def test_the_critic_sees_the_clock_with_a_goal_on_lives_alone():
+    def clock(**options):
+        return make_spec("lending", "ppo", **options).solver.critic_clock
+
+    goal = "min-recall=0.9"
+    assert clock(goal=goal)
+    assert not any((clock(), clock(view="life"), clock(goal=goal, view="queue")))
+
+
 @pytest.mark.parametrize("name", methods_for(registry.lookup("environment", "lending")))
 def test_a_method_declares_its_view_which_is_the_default_where_there_are_lives(name):
     entry = registry.lookup("method", name)
     declared = entry.view if isinstance(entry, LearnedMethod) else "queue"
-    assert declared == ("life" if "bisimulator" in name else "queue")
+    assert declared == ("life" if "bisimulator" in name or name == "lag-ppo" else "queue")
     assert make_spec("lending", name).view == default_view("lending", name) == declared
     assert make_spec("college", name).view == "queue"
     assert make_spec("lending", name, view="queue").view == "queue"

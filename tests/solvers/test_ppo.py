@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from bisimulator.core import Env
+from bisimulator.core import Env, make
 from bisimulator.methods.hooks import Method, Plain, Transitions, standardise
 from bisimulator.solvers import evaluator as evaluating
 from bisimulator.solvers import trainer
@@ -92,6 +92,26 @@ def test_bootstrapping_through_the_same_person_values_what_a_decision_does_to_th
     np.testing.assert_allclose(got, np.tile([*known.values()], (2, 1)), atol=0.1)
     chances = np.asarray(jax.nn.softmax(look(theta.actor, [0.0])[:, 0]))
     assert chances[:, 1].min() > 0.95
+
+
+def test_a_critic_that_sees_the_clock_knows_how_much_is_still_to_come():
+    """Each decision of a life pays 1 if everybody repays and is accepted, so the value is what is left of 10 visits."""
+    env = make("lending", repayment=(1.0,) * 7, population=100, horizon=1000).in_view("life")
+    config = dataclasses.replace(CONFIG, gamma=1.0, critic_clock=True, epochs=8, input_scale=4.0)
+    theta = trained(PPO(config, Plain(), UPDATES), env)
+    assert theta.actor.weights[0].shape[1] == env.observation_size
+    person = env.scenario.observe(env.scenario.reset(jax.random.key(0), env.params), env.params)
+    clocks = jnp.array([0.1, 0.5, 0.9])
+    seen = jnp.concatenate([jnp.tile(person, (3, 1)), clocks[:, None]], -1)
+    values = np.asarray(jax.vmap(lambda critic: critic(seen))(theta.critic))[..., 0]
+    # this decision, and one per 100 steps that are left; the policy keeps a little entropy
+    np.testing.assert_allclose(values, np.tile(1 + 10 * clocks, (len(SEEDS), 1)), atol=1.0)
+
+
+def test_a_critic_cannot_see_a_clock_that_the_environment_does_not_have():
+    solver = PPO(dataclasses.replace(CONFIG, critic_clock=True), Plain(), UPDATES)
+    with pytest.raises(ValueError, match="how much of the episode is left, as lives do"):
+        trainer.train(probes.probe(probes.CONSTANT), solver, SEEDS)
 
 
 def test_a_seed_learns_the_same_whatever_the_other_seeds_are():

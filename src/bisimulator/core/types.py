@@ -40,6 +40,8 @@ class Step(eqx.Module):
     cost: Float[Array, ""]  # what the person has paid so far to be seen favourably
     next_self_obs: Float[Array, "D"]  # the same person, after the decision
     tallies: Tallies | None = None  # the names of `Scenario.tallies`
+    # the share of the episode that is left before and after the decision, where an episode ends by time
+    remaining: Float[Array, "2"] | None = None
 
 
 def group_step(

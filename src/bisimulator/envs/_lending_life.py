@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from bisimulator.core import Snapshot, Step, random_words, uniform
 from bisimulator.envs._lending_params import Params
-from bisimulator.envs._lending_people import GROUP, OBSERVED, TRUE, decide, describe, draw_people
+from bisimulator.envs._lending_people import GROUP, OBSERVED, TRUE, decide, describe, draw_people, remaining
 
 
 class LifeState(eqx.Module):
@@ -50,6 +50,7 @@ def step(
         qualified=qualified,
         cost=jnp.float32(0),
         next_self_obs=obs,
+        remaining=remaining(jnp.stack([state.t, after.t]), params),
     )
 
 

@@ -94,6 +94,10 @@ def describe(person: Float[Array, "... 6"], params: Params, t: Int[Array, "..."]
     ratios = person[..., REPAID : DEFAULTED + 1] / past_loans[..., None]
     seen = [score_group, ratios]
     if params.clock:
-        remaining = jnp.clip(1 - t / params.horizon, 0, 1)
-        seen.append(jnp.broadcast_to(remaining[..., None], (*person.shape[:-1], 1)))
+        seen.append(jnp.broadcast_to(remaining(t, params)[..., None], (*person.shape[:-1], 1)))
     return jnp.concatenate(seen, -1)
+
+
+def remaining(t: Int[Array, "..."], params: Params) -> Float[Array, "..."]:
+    """The share of the episode that is left at step t."""
+    return jnp.clip(1 - t / params.horizon, 0, 1)

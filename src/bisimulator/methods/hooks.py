@@ -39,6 +39,7 @@ class Transitions(eqx.Module):
     qualified: Bool[Array, "*B"]
     next_self_obs: Float[Array, "*B D"]
     tallies: Tallies | None = None  # of decisions about all groups at once
+    remaining: Float[Array, "*B 2"] | None = None  # share of the episode before and after, if the step tells
 
     def supply_and_demand(self, num_groups: int) -> tuple[Float[Array, "*B G"], Float[Array, "*B G"]]:
         """What every group received and needed. Of applicants: whether a qualified one was accepted, and applied."""

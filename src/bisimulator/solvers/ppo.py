@@ -53,6 +53,7 @@ class PPOConfig:
     sharpen: float = 1.0  # factor by which logits grow between 20% and 60% of the training, to explore less
     normalize_values: bool = False  # the critic learns values in units of the returns' standard deviation
     group_blind: bool = False  # the policy does not look at the group; the critic, which only learns, does
+    critic_clock: bool = False  # the critic also sees how much of the episode is left; the policy does not
 
     def __post_init__(self) -> None:
         check_solver_config(self)
@@ -100,6 +101,7 @@ class Training(eqx.Module):
 
 class Minibatch(eqx.Module):
     obs: Float[Array, "B D"]
+    clock: Float[Array, "B L"]  # what only the critic sees: nothing (L = 0), or the clock (L = 1)
     action: Int[Array, "B"] | Float[Array, "B A"]
     log_prob: Float[Array, "B"]
     value: Float[Array, "B K"]
@@ -131,7 +133,6 @@ class PPO:
         outputs = 1 + self.method.num_streams(env)
         net = partial(
             make_mlp,
-            inputs=env.observation_size,
             hidden=c.hidden,
             input_scale=c.input_scale,
             groups=env.group_entries,
@@ -139,8 +140,9 @@ class PPO:
 
         def one(key: Key[Array, ""]) -> tuple[Key[Array, ""], Theta, optax.OptState, PyTree, Key[Array, ""]]:
             k_run, k_actor, k_critic, k_method, k_envs = jax.random.split(key, 5)
-            actor = make_actor(partial(net, k_actor, output_scale=0.01, group_blind=c.group_blind), env)
-            critic = net(k_critic, outputs=outputs, output_scale=1.0)
+            size = env.observation_size
+            actor = make_actor(partial(net, k_actor, size, output_scale=0.01, group_blind=c.group_blind), env)
+            critic = net(k_critic, size + c.critic_clock, outputs=outputs, output_scale=1.0)
             return (
                 k_run,
                 Theta(
@@ -209,7 +211,8 @@ class PPO:
         shaped = self.method.reward(method, batch, extras)
         rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)
         next_obs, gamma = successors(c, batch)
-        value, next_value = theta.critic(batch.obs), theta.critic(next_obs)
+        clock, next_clock = self._clocks(batch)
+        value, next_value = _values(theta, batch.obs, clock), _values(theta, next_obs, next_clock)
         if scale is not None:
             value, next_value = scale.values(value), scale.values(next_value)
         # the same person's later decisions are not the next ones of the rollout, so only one step counts
@@ -219,14 +222,14 @@ class PPO:
             scale, critic = scale.update(theta.critic, advantages + value)
             theta = Theta(theta.actor, critic)
         log_prob, _ = log_prob_and_entropy(theta.actor, batch.obs, batch.action)
-        data = (batch.obs, batch.action, log_prob, value, advantages, extras)
+        data = (batch.obs, clock, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
         order = shuffles(k_shuffle, c.epochs, c.batch)
         drawn = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
         # the method does not change during the epochs, so all minibatches at once
         advantage = jax.vmap(partial(self.method.advantage, method))(*drawn[-2:])
-        obs, action, before, values, streams, _ = drawn
-        minibatches = Minibatch(obs, action, before, values, streams, advantage)
+        obs, seen, action, before, values, streams, _ = drawn
+        minibatches = Minibatch(obs, seen, action, before, values, streams, advantage)
         # all weights as one vector: an optimizer's step is then one loop instead of dozens of small ones
         weights, unravel = ravel_pytree(theta)
         optimizer = self.optimizer()
@@ -247,6 +250,17 @@ class PPO:
         diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
         return Theta(theta.actor, theta.critic, None, scale), opt_state, method, diagnostics
 
+    def _clocks(self, batch: Transitions) -> tuple[Float[Array, "T E L"], Float[Array, "T E L"]]:
+        """What only the critic sees, before and after the decisions; without `critic_clock`, nothing."""
+        if not self.config.critic_clock:
+            return batch.obs[..., :0], batch.obs[..., :0]
+        if batch.remaining is None:
+            raise ValueError(
+                "critic_clock needs an environment whose steps say how much of the episode is left, as lives do; "
+                "train with the view 'life', or pass critic_clock=False"
+            )
+        return batch.remaining[..., :1], batch.remaining[..., 1:]
+
     def _loss(
         self, theta: Theta, method: PyTree, batch: Minibatch, scale: ValueScale | None
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
@@ -256,7 +270,8 @@ class PPO:
         log_ratio = log_prob - batch.log_prob
         ratio = jnp.exp(log_ratio)
         policy_loss = -self.method.objective(method, ratio, batch.advantage, c.clip).mean()
-        value, before, target = theta.critic(batch.obs), batch.value, batch.advantages + batch.value
+        value, before = _values(theta, batch.obs, batch.clock), batch.value
+        target = batch.advantages + batch.value
         if scale is not None:
             before, target = scale.outputs(before), scale.outputs(target)
         near = before + jnp.clip(value - before, -c.clip, c.clip)
@@ -271,6 +286,11 @@ class PPO:
             "clip_fraction": (jnp.abs(ratio - 1) > c.clip).mean(),
         }
         return loss, logs
+
+
+def _values(theta: Theta, obs: Float[Array, "*B D"], clock: Float[Array, "*B L"]) -> Float[Array, "*B K"]:
+    """The critic's values of every stream."""
+    return theta.critic(jnp.concatenate([obs, clock], -1))
 
 
 def act(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:

@@ -151,6 +151,7 @@ def as_transitions(
         qualified=out.qualified,
         next_self_obs=out.next_self_obs,
         tallies=out.tallies,
+        remaining=out.remaining,
     )
 
 
