@@ -1,15 +1,16 @@
 """What holds in every test: shapes are never broadcast by accident, random examples are the same each run, and
-programs are compiled quickly.
+programs are compiled quickly, and once.
 """
 
 import functools
 import gc
-import os
+import hashlib
 
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
 from jax._src.interpreters import mlir
+from llvmlite import binding as llvm
 
 from bisimulator.jobs import run
 from tests.report.browser import Browser
@@ -33,16 +34,39 @@ settings.register_profile(
 settings.load_profile("deterministic")
 
 
+SECONDS_WORTH_CACHING = 0.05  # of compiling; smaller programs take nearly as long to store
+MAX_CACHE_BYTES = 2**30
+
+
 @pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory):
-    """Compiled programs are kept for all tests of all workers, apart from the user's."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
+def own_cache(request):
+    """Compiled programs are kept for all tests of all workers and for later runs, apart from the user's.
+
+    Their key is the whole program, the versions and the flags, so a changed program is compiled again. `make clean` and
+    `pytest --cache-clear` forget them.
+    """
+    folder = request.config.cache.mkdir(f"programs-{processor()}")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BISIMULATOR_CACHE", str(folder / "cache"))
+        patch.setenv("BISIMULATOR_CACHE", str(folder))
+        patch.setattr(run, "_SECONDS_WORTH_CACHING", SECONDS_WORTH_CACHING)
         run.use_compilation_cache()
         yield
+
+
+def processor():
+    """A short name of the kind of processor: programs that are compiled for one may not run on another."""
+    kind = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return hashlib.sha256(kind.encode()).hexdigest()[:12]
+
+
+def pytest_sessionfinish(session):
+    """Forget all programs when those of changed code fill the disk; not the folder, which another run may use."""
+    if hasattr(session.config, "workerinput"):
+        return
+    programs = [*session.config.cache.mkdir(f"programs-{processor()}").iterdir()]
+    if sum(program.stat().st_size for program in programs) > MAX_CACHE_BYTES:
+        for program in programs:
+            program.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")
