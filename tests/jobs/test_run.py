@@ -11,7 +11,6 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 
@@ -349,7 +348,7 @@ def shapes():
     """What a checkpoint of `learned` looks like."""
     env = learned().make_env()
     rollouts, solver = env.in_view(learned().view), learned().make_solver(env)
-    return jax.eval_shape(lambda: trainer.init(rollouts, solver, learned().seeds))
+    return trainer.init_shapes(rollouts, solver, learned().seeds)
 
 
 def stop_after(update, out, monkeypatch, number=signal.SIGINT):

@@ -107,7 +107,7 @@ def test_saved_loaded_and_resumed_it_ends_bit_for_bit_the_same(undisturbed, monk
             files.write_tree(file, training)
 
     trainer.train(env, SOLVER, SEEDS, on_checkpoint=keep, checkpoint_seconds=0.0)
-    like = jax.eval_shape(lambda: trainer.init(env, SOLVER, SEEDS))
+    like = trainer.init_shapes(env, SOLVER, SEEDS)
     loaded = files.read_tree(file, like)
     assert {int(part.update) for part in loaded} == {at}
     assert_same(trainer.train(env, SOLVER, SEEDS, training=loaded), undisturbed)
@@ -135,7 +135,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_a_second_start_finishes_the_same(undistur
             env, SOLVER, SEEDS, on_progress=press, on_checkpoint=lambda t: files.write_tree(file, t)
         )
     assert signal.getsignal(signal.SIGINT) is before
-    loaded = files.read_tree(file, jax.eval_shape(lambda: trainer.init(env, SOLVER, SEEDS)))
+    loaded = files.read_tree(file, trainer.init_shapes(env, SOLVER, SEEDS))
     assert {int(part.update) for part in loaded} == {9}
     assert_same(trainer.train(env, SOLVER, SEEDS, training=loaded), undisturbed)
 

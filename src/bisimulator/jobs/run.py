@@ -91,7 +91,7 @@ def _train(spec: Spec, env: Env, folder: Path, on_progress: OnProgress) -> Resul
     check_memory(env, len(spec.seeds) * max(spec.episodes, spec.curve_episodes))
     solver, path = spec.make_solver(env), folder / checkpoint.NAME
     rollouts = env.in_view(spec.view)
-    like = jax.eval_shape(lambda: trainer.init(rollouts, solver, spec.seeds))
+    like = trainer.init_shapes(rollouts, solver, spec.seeds)
 
     def read(path: Path) -> tuple[Checkpoint, Recorder]:
         kept = checkpoint.read_checkpoint(path, like)

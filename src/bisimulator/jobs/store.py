@@ -158,7 +158,7 @@ def with_weights(result: Result) -> Result:
         return result
     env = spec.make_env()
     solver = spec.make_solver(env)
-    start = jax.eval_shape(lambda: trainer.init(env, solver, spec.seeds))
+    start = trainer.init_shapes(env, solver, spec.seeds)
     like = [(shard.theta, shard.method) for shard in start]
     wrong = broken(folder, [WEIGHTS])
     for name, what in wrong.items():

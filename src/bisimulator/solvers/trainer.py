@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 import equinox as eqx
 import jax
@@ -160,6 +160,18 @@ def init(env: Env, solver: Solver, seeds: tuple[int, ...]) -> Shards:
     )
 
 
+def init_shapes(env: Env, solver: Solver, seeds: tuple[int, ...]) -> Shards:
+    """The shapes and types of what `init` returns, without computing it."""
+
+    @cache  # shards of equally many seeds have the same
+    def of_shard(size: int) -> TrainingState:
+        keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), size))
+        shapes: TrainingState = jax.eval_shape(lambda keys: solver.init(keys, env), keys)
+        return shapes
+
+    return tuple(of_shard(len(shard)) for shard in shard_seeds(seeds))
+
+
 def _join(logs: list[dict[str, NDArray[np.float32]]]) -> dict[str, NDArray[np.float32]]:
     """Logs of all shards along the seed axis, once all of them are known to be finite."""
     for log in logs:
@@ -167,7 +179,8 @@ def _join(logs: list[dict[str, NDArray[np.float32]]]) -> dict[str, NDArray[np.fl
     return {name: np.concatenate([log[name] for log in logs]) for name in logs[0]}
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+# it runs once, so optimising it takes longer than it saves
+@partial(jax.jit, static_argnums=(0, 1), compiler_options={"xla_backend_optimization_level": 1})
 def _init(solver: Solver, scenario: Scenario, params: Params, keys: Key[Array, "S"]) -> TrainingState:
     started: TrainingState = solver.init(keys, Env("", scenario, params))
     return started
