@@ -2,14 +2,14 @@
 
     python docs/tools/fill_results.py
 
-Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between
-`<!-- results:begin NAME ... -->` and `<!-- results:end -->`. So do those of docs/results/tables/baselines/SCENARIO.csv,
-for methods that the paper does not have, or that were run again on their own, below the row of PPO; `bisimulator report` writes these from the folder of
-`bisimulator compare`. Rows of benchmarks/tuning.csv go between `<!-- grid:begin NAME -->` and `<!-- grid:end -->`. The
-first section of docs/results/tables/NAME.md goes between `<!-- table:begin NAME -->` and its end. Of the field's other
-papers, docs/results/tables/PAPER.md goes between `<!-- paper:begin PAPER -->` and its end, and rows of
-benchmarks/tuning_papers.csv go between `<!-- tried:begin PAPER -->` and its end. A test checks that the pages agree
-with these files.
+Rows of docs/results/tables/SCENARIO.csv, which `bisimulator reproduce` writes, go between `<!-- results:begin NAME
+... -->` and `<!-- results:end -->`. So do those of docs/results/tables/baselines/SCENARIO.csv, for methods that the
+paper does not have, or that were run again on their own, below the row of PPO; `bisimulator report` writes these from
+the folder of `bisimulator compare`. Rows of benchmarks/tuning.csv go between `<!-- grid:begin NAME -->` and `<!--
+grid:end -->`. The first section of docs/results/tables/NAME.md goes between `<!-- table:begin NAME -->` and its end.
+Of the field's other papers, docs/results/tables/PAPER.md goes between `<!-- paper:begin PAPER -->` and its end, and
+rows of benchmarks/tuning_papers.csv go between `<!-- tried:begin PAPER -->` and its end. A test checks that the pages
+agree with these files.
 """
 
 from __future__ import annotations
