@@ -190,9 +190,10 @@ _WITH_GOAL: dict[str, dict[str, object]] = {
     },
 }
 # How much of a life is left says most of what a person's value is. A critic that knows it needs fewer of the decisions
-# that follow to judge one, so judgements are less noisy, and with them what groups get.
+# that follow to judge one, so judgements are less noisy, and with them what groups get. Without that noise a policy
+# settles sooner, so a larger bonus for entropy keeps it trying.
 _WITH_GOAL_IN_LIVES: dict[str, dict[str, object]] = {
-    "ppo": {"critic_clock": True, "gae_lambda": 0.8},
+    "ppo": {"critic_clock": True, "gae_lambda": 0.8, "entropy": 0.03},
     "dqn": {},
 }
 
