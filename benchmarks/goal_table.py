@@ -134,9 +134,9 @@ HEAD = f"| {' | '.join(_COLUMNS)} |\n|{' --- |' * len(_COLUMNS)}"
 PAGE = """# Results of goals
 
 Trainings towards goals on lives, {seeds} seeds (0 to {last}) of {steps:,} decisions each, all options at their
-defaults. Defaults were chosen on seeds from 100 on. Two were reconsidered because of rows reported here, and then chosen
-on other seeds: the controller's gains (ten groups, `min-recall=0.8`; seeds 310 to 317), and the entropy that goes with
-the critic's clock (the same row and `return-gap=2`; seeds 220 to 229). Written by
+defaults. Defaults were chosen on seeds from 100 on. Two were reconsidered because of rows reported here, and then
+chosen on other seeds: the controller's gains (ten groups, `min-recall=0.8`; seeds 310 to 317), and the entropy that
+goes with the critic's clock (the same row and `return-gap=2`; seeds 220 to 229). Written by
 
 ```sh
 python benchmarks/goal_table.py --table docs/results/goals.md

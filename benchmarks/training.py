@@ -217,22 +217,26 @@ def attention(size: Size) -> None:
 
 
 def goals(size: Size) -> None:
-    """What lives and a goal cost, with the same options of the solver."""
+    """What lives and a goal cost, with the same options of the solver; the queue has no clock for the critic."""
     goal = "min-recall=0.9"
     with on_all_cores() as map_shards:
         options = dataclasses.asdict(make_spec("lending", "ppo", goal=goal).solver)
-        ours = partial(OfSpec, size, map_shards, solver=options)
+        ours = partial(OfSpec, size, map_shards)
+        without_clock = options | {"critic_clock": False}
         contestants = {
-            "queue": ours(view="queue"),
-            "lives": ours(view="life"),
-            f"lives, {goal}": ours(view="life", goal=goal),
+            "queue": ours(view="queue", solver=without_clock),
+            "lives": ours(view="life", solver=without_clock),
+            "lives, the critic sees the clock": ours(view="life", solver=options),
+            f"lives, {goal}": ours(view="life", goal=goal, solver=options),
         }
         rate = {name: speed for name, (speed, _) in rates(contestants, size).items()}
     print(f"\n{f'ppo on lending, {size.seeds} seeds together':60}{'steps/s':>10}")
     for name, speed in rate.items():
         print(f"{name:60}{speed:10,.0f}")
     print(f"{'steps/s: lives / queue':60}{rate['lives'] / rate['queue']:10.2f}{'>= 1':>9}")
-    print(f"{'time: with a goal / without':60}{rate['lives'] / rate[f'lives, {goal}']:10.2f}{'<= 1.15':>9}")
+    with_clock = rate["lives, the critic sees the clock"]
+    print(f"{'time: with a goal / without':60}{with_clock / rate[f'lives, {goal}']:10.2f}{'<= 1.15':>9}")
+    print(f"{'time: with a goal / without goal and clock':60}{rate['lives'] / rate[f'lives, {goal}']:10.2f}")
 
 
 def main(size: Size) -> None:
