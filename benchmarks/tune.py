@@ -69,7 +69,9 @@ GRIDS: dict[str, list[Grid]] = {
     "r-ppo": [{"zeta": (0.5, 2.0, 8.0)}],
     "max-min-ppo": [{"eta": (1.0, 10.0, 100.0), "evaluation": ("sampled",)}],
     "ggf-ppo": [{"ratio": (2.0, 10.0), "evaluation": ("sampled",)}],
-    "foc-ppo": [{"max_nu": (2.0, 0.5), "evaluation": ("sampled",)}],
+    "foc-ppo": [
+        {"constrain": ("approvals",), "view": ("life",), "max_nu": (2.0, 0.5), "evaluation": ("sampled",)}
+    ],
     "f-ppo-l": [{"beta_wider": (1.12,), "beta_closer": (0.0, 1.0), "evaluation": ("sampled",)}],
 }
 

@@ -143,7 +143,7 @@ def test_the_critic_sees_the_clock_with_a_goal_on_lives_alone():
 def test_a_method_declares_its_view_which_is_the_default_where_there_are_lives(name):
     entry = registry.lookup("method", name)
     declared = entry.view if isinstance(entry, LearnedMethod) else "queue"
-    assert declared == ("life" if "bisimulator" in name or name == "lag-ppo" else "queue")
+    assert declared == ("life" if "bisimulator" in name or name in ("lag-ppo", "foc-ppo") else "queue")
     assert make_spec("lending", name).view == default_view("lending", name) == declared
     assert make_spec("college", name).view == "queue"
     assert make_spec("lending", name, view="queue").view == "queue"

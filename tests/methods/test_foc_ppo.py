@@ -1,5 +1,7 @@
 """The multipliers, advantage and objective of FOC-PPO compared with the formulas in NumPy."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,13 +20,15 @@ def state_of(nu):
     return State(jnp.zeros(3), jnp.ones(3), jnp.asarray(nu, jnp.float32))
 
 
-def test_every_ordered_pair_of_groups_has_a_multiplier():
-    batch, method = random_batch(0, groups=3), build(CONFIG, THREE)
+@pytest.mark.parametrize(("constrain", "received"), [("approvals", "accepted"), ("reward", "reward")])
+def test_every_ordered_pair_of_groups_has_a_multiplier(constrain, received):
+    batch, method = random_batch(0, groups=3), build(dataclasses.replace(CONFIG, constrain=constrain), THREE)
     state, _ = method.learn(jax.random.key(0), method.init(jax.random.key(0), THREE, 3), batch)
-    returns = [np.asarray(batch.reward)[np.asarray(batch.group) == g].mean() for g in range(3)]
+    returns = [np.asarray(getattr(batch, received))[np.asarray(batch.group) == g].mean() for g in range(3)]
     expected = [[min(max(0.5 * (a - b - 0.05), 0.0), 0.2) for b in returns] for a in returns]
     np.testing.assert_allclose(state.nu, expected, atol=1e-6)
     assert np.asarray(state.nu).sum() > 0
+    np.testing.assert_array_equal(method.streams(state, batch).sum(-1), getattr(batch, received))
     np.testing.assert_array_equal(method.describe(state)["group_weights"], state.weights)
 
 

@@ -1,9 +1,9 @@
-"""The reward of decisions on each group: one stream per group, and its mean over recent batches."""
+"""What decisions give each group: one stream per group, and its mean over recent batches."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import equinox as eqx
 import jax
@@ -12,6 +12,9 @@ from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
 from bisimulator.methods.hooks import Method, Transitions, standardise
+
+# what a constraint compares groups by: how many are accepted, or what the decision maker earns
+Constrain: TypeAlias = Literal["approvals", "reward"]
 
 
 class GroupReturns(eqx.Module):
@@ -38,6 +41,13 @@ def add_batch(sums: R, batch: Transitions, memory: float) -> R:
     )
     updated: R = eqx.tree_at(lambda s: (s.reward, s.decisions), sums, after)
     return updated
+
+
+def constrained(batch: Transitions, constrain: Constrain) -> Transitions:
+    """The batch, with what the constraint is about in place of the reward."""
+    if constrain == "reward":
+        return batch
+    return dataclasses.replace(batch, reward=batch.accepted.astype(batch.reward.dtype))
 
 
 def group_rewards(batch: Transitions, num_groups: int) -> Float[Array, "*B G"]:

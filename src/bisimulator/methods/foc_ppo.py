@@ -1,11 +1,12 @@
 """FOC-PPO (Satija et al. 2023): a first-order constrained update under demographic parity, |J_i - J_j| <= epsilon.
 
-Every group has its own reward stream (the reward of decisions on its people) and value head, and every ordered pair of
-groups a multiplier,
+J_g is what group g receives per decision, averaged over recent batches: approvals, as in the authors' lending
+environment, or with `constrain` "reward" the reward of the decision maker. Every group has its own stream of it and
+value head, and every ordered pair of groups a multiplier,
     nu_ij <- clip(nu_ij + eta (J_i - J_j - epsilon), 0, max_nu),
-so that the advantage of the Lagrangian is A = sum over g of c_g A_g, c_g = 1 - sum_j nu_gj + sum_i nu_ig. J_g is the
-reward per decision on group g, averaged over recent batches. Instead of PPO's clipped objective, the policy is
-projected on the best one within a trust region (FOCOPS, Zhang et al. 2020): per decision it maximises
+so that the advantage of the Lagrangian is A = A_r + sum over g of (c_g - 1) A_g, c_g = 1 - sum_j nu_gj + sum_i nu_ig,
+with A_r that of the reward. Instead of PPO's clipped objective, the policy is projected on the best one within a trust
+region (FOCOPS, Zhang et al. 2020): per decision it maximises
     ratio A / temperature - kl    where kl = ratio log ratio - ratio + 1 <= max_kl, and nothing elsewhere.
 The mean of kl over actions of the old policy is KL(new || old), and the same holds for their gradients.
 """
@@ -20,7 +21,13 @@ from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
 from bisimulator.errors import check_options, check_real
-from bisimulator.methods._group_returns import GroupReturns, GroupStreams, add_batch
+from bisimulator.methods._group_returns import (
+    Constrain,
+    GroupReturns,
+    GroupStreams,
+    add_batch,
+    constrained,
+)
 from bisimulator.methods.hooks import LearnedMethod, Transitions
 
 
@@ -28,7 +35,8 @@ from bisimulator.methods.hooks import LearnedMethod, Transitions
 class Config:
     """Hyperparameters, with the authors' defaults for all but epsilon and memory."""
 
-    epsilon: float = 0.05  # allowed difference of rewards per decision
+    constrain: Constrain = "approvals"  # what groups should receive equally much of: approvals or reward
+    epsilon: float = 0.05  # allowed difference per decision
     eta: float = 0.01  # step size of the multipliers
     max_nu: float = 2.0  # upper bound of the multipliers
     temperature: float = 1.5  # weight of the divergence from the old policy, compared with the advantage
@@ -42,7 +50,7 @@ class Config:
 
 
 class State(GroupReturns):
-    """The groups' rewards and the multipliers."""
+    """What the groups received, and the multipliers."""
 
     nu: Float[Array, "G G"]  # of J_i - J_j <= epsilon
 
@@ -63,10 +71,14 @@ class FirstOrderConstrained(GroupStreams[State]):
         return State(zeros, zeros, jnp.zeros((self.num_groups, self.num_groups)))
 
     def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
-        c, after = self.config, add_batch(state, batch, self.config.memory)
+        c = self.config
+        after = add_batch(state, constrained(batch, c.constrain), c.memory)
         gap = after.returns[:, None] - after.returns[None]
         nu = jnp.clip(state.nu + c.eta * (gap - c.epsilon), 0.0, c.max_nu)
         return eqx.tree_at(lambda s: s.nu, after, nu), ()
+
+    def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
+        return super().streams(state, constrained(batch, self.config.constrain))
 
     def advantage(
         self, state: State, advantages: Float[Array, "B 1+K"], extras: tuple[()]
@@ -87,7 +99,7 @@ class FirstOrderConstrained(GroupStreams[State]):
         return jnp.where(kl <= self.config.max_kl, ratio * advantage / self.config.temperature - kl, 0.0)
 
     def describe(self, state: State) -> dict[str, Array]:
-        return {"nu": state.nu, "group_weights": state.weights, "group_rewards": state.returns}
+        return {"nu": state.nu, "group_weights": state.weights, "group_returns": state.returns}
 
 
 def build(config: Config, env: Env) -> FirstOrderConstrained:
@@ -95,9 +107,10 @@ def build(config: Config, env: Env) -> FirstOrderConstrained:
 
 
 FOC_PPO = LearnedMethod(
-    summary="First-order constrained policy optimisation under demographic parity of the groups' returns",
+    summary="First-order constrained policy optimisation under demographic parity of approvals or returns",
     published="",
     solver="ppo",
     config=Config(),
+    view="life",
     build=build,
 )

@@ -22,10 +22,15 @@ from jaxtyping import Array, Float, Key
 
 from bisimulator.core import Env
 from bisimulator.errors import check_options, check_real
-from bisimulator.methods._group_returns import GroupReturns, GroupStreams, add_batch
+from bisimulator.methods._group_returns import (
+    Constrain,
+    GroupReturns,
+    GroupStreams,
+    add_batch,
+    constrained,
+)
 from bisimulator.methods.hooks import LearnedMethod, Transitions, standardise
 
-Constrain: TypeAlias = Literal["approvals", "reward"]
 Penalty: TypeAlias = Literal["advantage", "reward"]
 Combine: TypeAlias = Literal["sum", "ratio"]
 Ascent: TypeAlias = Literal["batch", "episode"]
@@ -66,7 +71,7 @@ class Lagrangian(GroupStreams[State]):
 
     def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
         c = self.config
-        after = add_batch(state, self._constrained(batch), c.memory)
+        after = add_batch(state, constrained(batch, self.config.constrain), c.memory)
         gap = after.returns.max() - after.returns.min()
         dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.max_lambda)
         if c.ascent == "episode":
@@ -79,13 +84,13 @@ class Lagrangian(GroupStreams[State]):
     def streams(self, state: State, batch: Transitions) -> Float[Array, "*B K"]:
         if self.config.penalty == "reward":
             return jnp.zeros((*batch.reward.shape, 0))
-        return super().streams(state, self._constrained(batch))
+        return super().streams(state, constrained(batch, self.config.constrain))
 
     def reward(self, state: State, batch: Transitions, extras: tuple[()]) -> Float[Array, "*B"]:
         if self.config.penalty == "advantage":
             return batch.reward
         return batch.reward - state.dual * self._difference(
-            state, super().streams(state, self._constrained(batch))
+            state, super().streams(state, constrained(batch, self.config.constrain))
         )
 
     def advantage(
@@ -98,12 +103,6 @@ class Lagrangian(GroupStreams[State]):
             each = standardise(advantages[:, 0]) - state.dual * standardise(difference)
             return each / (1 + state.dual)
         return standardise(advantages[:, 0] - state.dual * difference)
-
-    def _constrained(self, batch: Transitions) -> Transitions:
-        """The batch, with what the constraint is about in place of the reward."""
-        if self.config.constrain == "reward":
-            return batch
-        return dataclasses.replace(batch, reward=batch.accepted.astype(batch.reward.dtype))
 
     def _difference(self, state: State, of_group: Float[Array, "*B G"]) -> Float[Array, "*B"]:
         """What belongs to the group that receives most, minus what belongs to the one that receives least."""
