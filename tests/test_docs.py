@@ -23,7 +23,7 @@ from bisimulator.api.comparing import make_variants
 from bisimulator.cli import app
 from bisimulator.exact import chain
 from bisimulator.goals import GoalConfig
-from bisimulator.jobs.spec import default_solver
+from bisimulator.jobs.solver_defaults import default_solver
 from bisimulator.policies import NoConfig
 from bisimulator.report.tables import CSV_COLUMNS
 from tests.matrix import some

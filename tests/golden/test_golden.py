@@ -20,7 +20,8 @@ from bisimulator import registry
 from bisimulator.adapters import gymnasium_id
 from bisimulator.evaluation import mean_and_interval
 from bisimulator.jobs.run import run
-from bisimulator.jobs.spec import VERSION, default_solver, make_spec
+from bisimulator.jobs.solver_defaults import default_solver
+from bisimulator.jobs.spec import VERSION, make_spec
 from bisimulator.methods.hooks import LearnedMethod
 from bisimulator.policies import Rule
 from bisimulator.policies.rules import methods_for

@@ -8,7 +8,8 @@ import pytest
 
 from bisimulator import registry
 from bisimulator.goals import Goal, GoalConfig
-from bisimulator.jobs.spec import default_solver, default_view, make_spec, spec_from_dict
+from bisimulator.jobs.solver_defaults import default_solver
+from bisimulator.jobs.spec import default_view, make_spec, spec_from_dict
 from bisimulator.methods.bisimulator import Config
 from bisimulator.methods.goal_hooks import GoalHooks
 from bisimulator.methods.hooks import LearnedMethod
@@ -259,3 +260,29 @@ def test_a_group_blind_policy_is_another_job_and_does_not_look_at_the_group(meth
     assert solver.policy(theta).unseen == env.num_groups
     with pytest.raises(ValueError, match="cannot be made group-blind"):
         make_spec("lending", "accept-all", group_blind=True)
+
+
+@pytest.mark.parametrize("goal", [None, "min-recall=0.9"])
+def test_the_fast_preset_learns_with_larger_steps_on_a_quarter_of_the_decisions(goal):
+    usual, fast = (make_spec("lending", "ppo", goal=goal, view="life", fast=fast) for fast in (False, True))
+    assert make_spec("lending", "ppo", goal=goal, fast=True) == fast
+    assert fast.steps * 4 == usual.steps == 400_000
+    assert fast.solver.learning_rate == 2 * usual.solver.learning_rate
+    assert fast.solver.critic_clock
+    assert make_spec("lending", "ppo", fast=True, steps=50_000).steps == 50_000
+    assert make_spec("lending", "ppo", fast=True, solver={"entropy": 0.5}).solver.entropy == 0.5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "dqn"},
+        {"method": "accept-all"},
+        {"scenario": "college"},
+        {"scenario": "attention"},
+        {"view": "queue"},
+    ],
+)
+def test_the_fast_preset_is_for_ppo_on_lives(options):
+    with pytest.raises(ValueError, match="fast is a preset for PPO on lives"):
+        make_spec(**({"scenario": "lending", "method": "ppo", "fast": True} | options))
