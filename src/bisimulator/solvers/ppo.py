@@ -100,8 +100,7 @@ class Training(eqx.Module):
 
 
 class Minibatch(eqx.Module):
-    obs: Float[Array, "B D"]
-    clock: Float[Array, "B L"]  # what only the critic sees: nothing (L = 0), or the clock (L = 1)
+    seen: Float[Array, "B D+L"]  # by the critic: the observation and, with `critic_clock`, the clock (L = 1)
     action: Int[Array, "B"] | Float[Array, "B A"]
     log_prob: Float[Array, "B"]
     value: Float[Array, "B K"]
@@ -211,8 +210,8 @@ class PPO:
         shaped = self.method.reward(method, batch, extras)
         rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)
         next_obs, gamma = successors(c, batch)
-        clock, next_clock = self._clocks(batch)
-        value, next_value = _values(theta, batch.obs, clock), _values(theta, next_obs, next_clock)
+        seen, next_seen = self._seen(batch.obs, 0, batch), self._seen(next_obs, 1, batch)
+        value, next_value = theta.critic(seen), theta.critic(next_seen)
         if scale is not None:
             value, next_value = scale.values(value), scale.values(next_value)
         # the same person's later decisions are not the next ones of the rollout, so only one step counts
@@ -222,14 +221,14 @@ class PPO:
             scale, critic = scale.update(theta.critic, advantages + value)
             theta = Theta(theta.actor, critic)
         log_prob, _ = log_prob_and_entropy(theta.actor, batch.obs, batch.action)
-        data = (batch.obs, clock, batch.action, log_prob, value, advantages, extras)
+        data = (seen, batch.action, log_prob, value, advantages, extras)
         flat = jax.tree.map(lambda x: x.reshape(c.batch, *x.shape[2:]), data)
         order = shuffles(k_shuffle, c.epochs, c.batch)
         drawn = jax.tree.map(lambda x: x[order.reshape(-1, c.minibatch)], flat)
         # the method does not change during the epochs, so all minibatches at once
         advantage = jax.vmap(partial(self.method.advantage, method))(*drawn[-2:])
-        obs, seen, action, before, values, streams, _ = drawn
-        minibatches = Minibatch(obs, seen, action, before, values, streams, advantage)
+        seen, action, before, values, streams, _ = drawn
+        minibatches = Minibatch(seen, action, before, values, streams, advantage)
         # all weights as one vector: an optimizer's step is then one loop instead of dozens of small ones
         weights, unravel = ravel_pytree(theta)
         optimizer = self.optimizer()
@@ -250,28 +249,28 @@ class PPO:
         diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
         return Theta(theta.actor, theta.critic, None, scale), opt_state, method, diagnostics
 
-    def _clocks(self, batch: Transitions) -> tuple[Float[Array, "T E L"], Float[Array, "T E L"]]:
-        """What only the critic sees, before and after the decisions; without `critic_clock`, nothing."""
+    def _seen(self, obs: Float[Array, "T E D"], moment: int, batch: Transitions) -> Float[Array, "T E D+L"]:
+        """What the critic sees of observations, before (moment 0) or after (1) the decisions of the batch."""
         if not self.config.critic_clock:
-            return batch.obs[..., :0], batch.obs[..., :0]
+            return obs
         if batch.remaining is None:
             raise ValueError(
                 "critic_clock needs an environment whose steps say how much of the episode is left, as lives do; "
                 "train with the view 'life', or pass critic_clock=False"
             )
-        return batch.remaining[..., :1], batch.remaining[..., 1:]
+        return jnp.concatenate([obs, batch.remaining[..., moment, None]], -1)
 
     def _loss(
         self, theta: Theta, method: PyTree, batch: Minibatch, scale: ValueScale | None
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         """The loss, and what CleanRL logs of it."""
         c = self.config
-        log_prob, entropy = log_prob_and_entropy(theta.actor, batch.obs, batch.action)
+        obs = batch.seen[:, : batch.seen.shape[-1] - c.critic_clock]
+        log_prob, entropy = log_prob_and_entropy(theta.actor, obs, batch.action)
         log_ratio = log_prob - batch.log_prob
         ratio = jnp.exp(log_ratio)
         policy_loss = -self.method.objective(method, ratio, batch.advantage, c.clip).mean()
-        value, before = _values(theta, batch.obs, batch.clock), batch.value
-        target = batch.advantages + batch.value
+        value, before, target = theta.critic(batch.seen), batch.value, batch.advantages + batch.value
         if scale is not None:
             before, target = scale.outputs(before), scale.outputs(target)
         near = before + jnp.clip(value - before, -c.clip, c.clip)
@@ -286,11 +285,6 @@ class PPO:
             "clip_fraction": (jnp.abs(ratio - 1) > c.clip).mean(),
         }
         return loss, logs
-
-
-def _values(theta: Theta, obs: Float[Array, "*B D"], clock: Float[Array, "*B L"]) -> Float[Array, "*B K"]:
-    """The critic's values of every stream."""
-    return theta.critic(jnp.concatenate([obs, clock], -1))
 
 
 def act(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:
