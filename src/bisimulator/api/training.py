@@ -60,7 +60,7 @@ def train(
         goal: a fairness goal, such as "min-recall=0.9", or several of them.
         control: options of the controller that sets the goal's multipliers, such as `{"eta": 0.1}`.
         view: what an episode of training is: "queue", the queue of all applicants, or "life", the decisions about one
-            person. By default "life" with a goal, otherwise the method's own.
+            person. By default "life" with a goal or `fast`, otherwise the method's own.
         group_blind: the policy does not see the group; a goal is still measured by group.
         fast: a preset for PPO on lives: larger steps of learning, and a quarter of the decisions.
         episodes: evaluation episodes per seed.

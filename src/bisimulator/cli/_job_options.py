@@ -47,7 +47,7 @@ class JobOptions:
     """for a first look: 2 seeds and a tenth of the steps"""
     fast: bool = False
     """for PPO on lives, also with a goal: 5 seeds, larger steps of learning and a quarter of the decisions; on lending
-    within 3%% of the provable optimum after a few seconds"""
+    within 3% of the provable optimum after a few seconds"""
     out: Path = Path("runs")
     """folder of the jobs; finished jobs are loaded, stopped ones are resumed"""
     executor: Literal["local", "ray"] = "local"

@@ -71,7 +71,7 @@ class Lagrangian(GroupStreams[State]):
 
     def learn(self, key: Key[Array, ""], state: State, batch: Transitions) -> tuple[State, tuple[()]]:
         c = self.config
-        after = add_batch(state, constrained(batch, self.config.constrain), c.memory)
+        after = add_batch(state, constrained(batch, c.constrain), c.memory)
         gap = after.returns.max() - after.returns.min()
         dual = jnp.clip(state.dual + c.eta * (gap - c.epsilon), 0.0, c.max_lambda)
         if c.ascent == "episode":
