@@ -163,6 +163,8 @@ def main() -> None:
         "--keep", nargs="+", default=[], help="solvers or goals whose rows the table has already"
     )
     options = parser.parse_args()
+    if options.keep and options.table is None:
+        parser.error("--keep takes rows from a table, so it needs --table PAGE")
     print(HEAD, flush=True)
     lines, kept = [], kept_rows(options.table, options.keep)
     for env, solver, goal in rows():

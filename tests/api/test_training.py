@@ -10,6 +10,7 @@ import pytest
 import bisimulator
 from bisimulator import registry
 from bisimulator.api.comparing import make_variants
+from bisimulator.api.sweeping import goal_specs
 from bisimulator.errors import JobsFailed
 from bisimulator.evaluation import exact_evaluation
 from bisimulator.jobs import executors
@@ -195,6 +196,14 @@ def test_a_sweep_over_goals_and_options_has_one_job_per_combination():
     assert [(s.method, s.goal) for s in specs if s.solver is None] == [("accept-all", "")]
     with pytest.raises(ValueError, match="exclude each other"):
         make_variants("lending", ["ppo"], {}, {}, ["min-recall=0.9"], goal="recall-gap=0")
+
+
+def test_the_fast_preset_is_for_what_is_trained_and_sets_the_steps():
+    learned, rule = make_variants("lending", ["ppo", "accept-all"], {}, {}, fast=True, steps=None)
+    assert learned == make_spec("lending", "ppo", fast=True)
+    assert rule == make_spec("lending", "accept-all")
+    level = goal_specs("lending", "ppo", "min-recall=0.8:0.9:0.1", fast=True, steps=None)[0]
+    assert level == make_spec("lending", "ppo", goal="min-recall=0.8", fast=True, curve_every=0)
 
 
 def test_a_sweep_of_an_option_that_no_method_has_is_refused():
