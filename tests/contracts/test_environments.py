@@ -353,6 +353,10 @@ def test_the_person_model_has_the_observations_of_the_environment(name):
     first = np.asarray(jax.jit(lambda key: env.observe(env.reset(key)))(jax.random.key(0)))
     group, score = first[1 : 1 + env.num_groups].argmax(), round(first[0] * (env.params.num_scores - 1))
     np.testing.assert_allclose(observations[group, score, 0, 0], first, atol=1e-6)
+    one_hot = range(1, 1 + env.num_groups)
+    np.testing.assert_array_equal(observations[:, 0, 0, 0, one_hot], np.eye(env.num_groups))
+    rest = np.delete(observations, one_hot, -1)  # of which nothing tells groups apart
+    np.testing.assert_array_equal(rest, np.broadcast_to(rest[0], rest.shape))
 
 
 @pytest.mark.parametrize("name", ALL_GROUPS)

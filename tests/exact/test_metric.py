@@ -136,6 +136,18 @@ def test_direct_solver_when_the_iterative_one_fails(monkeypatch):
     assert bisimulation_metric(P, R, 0.99).error_bound <= 1e-9
 
 
+def test_plain_iteration_where_both_other_solvers_fail(monkeypatch):
+    """Factors of a very large system do not fit into memory."""
+    P, R = birth_death(30, np.random.default_rng(1))
+    expected = bisimulation_metric(P, R, 0.95)
+    monkeypatch.setattr("bisimulator.exact.metric.bicgstab", lambda system, b, **_: (np.zeros_like(b), 1))
+    monkeypatch.setattr("bisimulator.exact.metric._MAX_FACTORED", 0)
+    monkeypatch.setattr("bisimulator.exact.metric.splu", None)
+    found = bisimulation_metric(P, R, 0.95)
+    assert found.error_bound <= 1e-9
+    assert abs(found.distance - expected.distance).max() <= found.error_bound + expected.error_bound
+
+
 def test_closed_forms():
     """Absorbing states: |R| / (1 - gamma). A gamma of 0: rewards only. One state: nothing to compare."""
     R = np.array([0.0, 1.0, 3.0])

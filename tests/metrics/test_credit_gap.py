@@ -4,6 +4,7 @@ from itertools import combinations
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -11,8 +12,7 @@ from scipy.stats import wasserstein_distance
 
 from bisimulator import registry
 from bisimulator.core import SCORE_GRID, Snapshot, score_histograms
-from bisimulator.metrics import credit_gap
-from bisimulator.metrics.credit_gap import METRIC, gaps, pairwise_gaps
+from bisimulator.metrics.credit_gap import METRIC, gaps
 from tests.metrics.outcomes import outcome
 
 people = hnp.arrays(
@@ -21,30 +21,37 @@ people = hnp.arrays(
 
 
 @given(people)
-def test_pairs_are_kantorovich_distances(table):
+def test_gaps_are_kantorovich_distances_of_pairs(table):
     scores = np.arange(table.shape[1])
     expected = [
         wasserstein_distance(scores, scores, table[i], table[j])
         for i, j in combinations(range(len(table)), 2)
     ]
-    (found,) = pairwise_gaps(table, 1)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
     numbers = gaps("x", table, 1)
     np.testing.assert_allclose(
         [numbers["x"], numbers["x_mean"]], [max(expected), np.mean(expected)], atol=1e-12
     )
 
 
-def test_pairs_are_the_same_some_at_a_time(monkeypatch):
-    table = np.random.default_rng(0).integers(0, 9, (3, 5, 4)).astype(float)
-    (expected,), numbers = pairwise_gaps(table, 1), gaps("x", table, 1)
-    monkeypatch.setattr(credit_gap, "_AT_ONCE", 30)
-    parts = list(pairwise_gaps(table, 1))
-    assert len(parts) > 1
-    np.testing.assert_array_equal(np.concatenate(parts, -1), expected)
-    in_parts = gaps("x", table, 1)
-    np.testing.assert_array_equal(in_parts["x"], numbers["x"])
-    np.testing.assert_allclose(in_parts["x_mean"], numbers["x_mean"], rtol=1e-14)
+def test_episodes_stand_alone_and_empty_groups_do_not_count():
+    rng = np.random.default_rng(0)
+    table = rng.integers(1, 9, (3, 5, 4)).astype(float)
+    table[rng.random((3, 5)) < 0.3] = 0
+    whole = gaps("x", table, 1)
+    for episode, numbers in enumerate(table):
+        alone = gaps("x", numbers[numbers.sum(-1) > 0], 1)
+        assert {name: values[episode] for name, values in whole.items()} == pytest.approx(alone, rel=1e-12)
+
+
+def test_equal_groups_have_no_gap_without_rounding():
+    table = np.tile(np.random.default_rng(0).random(7), (9, 1))
+    assert gaps("x", table, 1) == {"x": 0.0, "x_mean": 0.0}
+
+
+def test_the_largest_gap_of_many_groups_is_found_without_all_pairs():
+    table = np.random.default_rng(0).multinomial(20, np.full(7, 1 / 7), 300).astype(float)
+    cdf = (table / 20).cumsum(-1)
+    assert gaps("x", table, 1)["x"] == pytest.approx(abs(cdf[:, None] - cdf).sum(-1).max(), rel=1e-12)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 64)), min_size=2, max_size=9))
@@ -56,8 +63,8 @@ def test_observed_scores_on_the_grid_are_exact(pairs):
     people = Snapshot(jnp.asarray(group), jnp.zeros(len(pairs)), jnp.asarray(score, jnp.float32))
     _, observed = score_histograms(people, 2, 5)
     expected = wasserstein_distance(score[group == 0], score[group == 1])
-    (found,) = pairwise_gaps(np.asarray(observed, float), SCORE_GRID)
-    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+    found = gaps("x", np.asarray(observed, float), SCORE_GRID)["x"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_the_gap_of_three_groups():

@@ -35,6 +35,7 @@ class PersonModel(Generic[P]):
 
     `observations(params, k, groups)`: what the agent sees of every (group, score, loans repaid < k, loans defaulted
     < k) of these groups, provided that observed scores are true ones, which is the case with `true_omega(params)`.
+    Groups differ in their one-hot only, entries 1 to G.
     `has_clock(params)`: observations also have the time, so these are only those at the start of an episode.
 
     `split_scores(params, initial, edges)`: the same people on a finer scale. Every score is divided into equally many

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
@@ -94,16 +95,40 @@ def acceptance(env: Env, policy: Policy, size: int) -> Float[Values, "G C k k"] 
     policy.bind(env)  # refuses a policy of another environment
     repaid, defaulted = np.indices((size, size))
     possible = repaid + defaulted < size
-    at_once = max(1, _NUMBERS_AT_ONCE // (size**2 * env.params.num_scores * env.observation_size))
-    known = []
-    for first in range(0, env.num_groups, at_once):
-        groups = range(first, min(first + at_once, env.num_groups))
-        seen = np.asarray(model.observations(env.params, size, groups))[:, :, possible]
-        probability = policy.accept_probability(env, jnp.asarray(seen.reshape(-1, seen.shape[-1])))
-        if probability is None:
-            return None
-        known.append(np.asarray(probability, np.float64).reshape(seen.shape[:-1]))
-    by_history = np.concatenate(known)
+
+    def seen(groups: Sequence[int]) -> Float[np.ndarray, "g C n D"]:
+        return np.asarray(model.observations(env.params, size, groups))[:, :, possible]
+
+    by_history = _by_group(env, policy, seen)
+    if by_history is None:
+        numbers = size**2 * env.params.num_scores * env.observation_size
+        by_history = _by_observation(env, policy, seen, max(1, _NUMBERS_AT_ONCE // numbers))
+    if by_history is None:
+        return None
     accept = np.tile(by_history[:, :, :1, None], (1, 1, size, size))
     accept[:, :, possible] = by_history
     return accept
+
+
+_Seen: TypeAlias = Callable[[Sequence[int]], Float[np.ndarray, "g C n D"]]  # by these groups
+
+
+def _by_group(env: Env, policy: Policy, seen: _Seen) -> Float[Values, "G C n"] | None:
+    """The acceptance probabilities of a policy that can be asked without the group one-hot."""
+    rest = np.delete(seen([0])[0], range(1, 1 + env.num_groups), -1)
+    known = policy.accept_by_group(env, jnp.asarray(rest.reshape(-1, rest.shape[-1])))
+    return None if known is None else np.asarray(known, np.float64).reshape(-1, *rest.shape[:-1])
+
+
+def _by_observation(
+    env: Env, policy: Policy, seen: _Seen, groups_at_once: int
+) -> Float[Values, "G C n"] | None:
+    """Those of any other policy, a few groups at a time."""
+    known = []
+    for first in range(0, env.num_groups, groups_at_once):
+        obs = seen(range(first, min(first + groups_at_once, env.num_groups)))
+        probability = policy.accept_probability(env, jnp.asarray(obs.reshape(-1, obs.shape[-1])))
+        if probability is None:
+            return None
+        known.append(np.asarray(probability, np.float64).reshape(obs.shape[:-1]))
+    return np.concatenate(known)

@@ -24,6 +24,9 @@ from bisimulator.exact._finite import Matrices, Matrix, check_chain, check_disco
 from bisimulator.exact.transport import I32, I64
 
 _MAX_DENSE = 300  # unknowns up to which a dense solve is the fastest
+_MAX_FACTORED = 50_000  # unknowns up to which the factors of a sparse solve fit into memory
+_MAX_RESTARTS = 10  # of an iterative solve that cannot be replaced by a direct one
+_PLAIN_STEPS = 100  # between two of them
 _MAX_ITERATIONS = 500  # Howard's algorithm needs about ten
 
 
@@ -245,14 +248,20 @@ def _refine(
         return moved
 
     residual = c - apply(d)
-    # not as a matrix: that would be a second copy of all couplings
-    correction, _ = bicgstab(LinearOperator(omega.shape, apply), residual, rtol=1e-6, maxiter=200)
-    remaining = abs(residual - apply(correction)).max()
-    if remaining <= 1e-2 * abs(residual).max():
-        solution: Values = d + correction
-    else:
-        solution = splu((sp.eye_array(len(c)) - gamma * omega).tocsc()).solve(c)
-    return solution
+    enough = 1e-2 * abs(residual).max()
+    for _ in range(_MAX_RESTARTS):
+        # not as a matrix: that would be a second copy of all couplings
+        correction, _ = bicgstab(LinearOperator(omega.shape, apply), residual, rtol=1e-6, maxiter=200)
+        remaining = residual - apply(correction)
+        if abs(remaining).max() < abs(residual).max():
+            d, residual = d + correction, remaining
+        if abs(residual).max() <= enough:
+            break
+        if len(c) <= _MAX_FACTORED:
+            return np.asarray(splu((sp.eye_array(len(c)) - gamma * omega).tocsc()).solve(c))
+        for _ in range(_PLAIN_STEPS):  # value iteration, which always comes nearer
+            d, residual = d + residual, gamma * times(omega, residual)
+    return d
 
 
 def _sorted_by_value(

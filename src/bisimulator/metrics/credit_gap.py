@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
+from numpy.typing import NDArray
 
 from bisimulator.core import SCORE_GRID, Column, Metric, Outcome, Values
 from bisimulator.metrics._over_groups import ratio
 
-_AT_ONCE = 2**24  # numbers
-
-
-def pairwise_gaps(people: Values, points_per_score: int) -> Iterator[Values]:
-    """Kantorovich distances (..., pairs) between score distributions of groups on a grid, in score points.
-
-    On a line, this distance is the area between the distribution functions. The pairs of very many groups come in parts
-    of bounded memory.
-    """
-    cdf = ratio(people, people.sum(-1, keepdims=True)).cumsum(-1)[..., :-1]
-    first, second = np.triu_indices(people.shape[-2], k=1)
-    size = max(1, _AT_ONCE * cdf.shape[-2] // max(cdf.size, 1))
-    for start in range(0, first.size, size):
-        some = slice(start, start + size)
-        yield np.abs(cdf[..., first[some], :] - cdf[..., second[some], :]).sum(-1) / points_per_score
+_ROUNDING = 1e-12  # relative
 
 
 def gaps(name: str, people: Values, points_per_score: int) -> dict[str, Values]:
     """The largest and the mean gap over pairs of groups: 0 if all distributions are equal, NaN if fewer than two
     groups have people.
+
+    A gap is the Kantorovich distance between two groups' score distributions on a grid, in score points. On a line,
+    this is the area between the distribution functions.
     """
     zero = np.zeros(people.shape[:-2])
     if people.shape[-2] < 2:
         return {name: zero, f"{name}_mean": zero}
-    largest, total, count = np.full_like(zero, np.nan), zero, zero
-    for pairs in pairwise_gaps(people, points_per_score):
-        known = ~np.isnan(pairs)
-        largest = np.fmax(largest, np.fmax.reduce(pairs, axis=-1))
-        total, count = total + np.where(known, pairs, 0.0).sum(-1), count + known.sum(-1)
-    return {name: largest, f"{name}_mean": ratio(total, count)}
+    present = people.sum(-1) > 0
+    cdf = ratio(people, people.sum(-1, keepdims=True)).cumsum(-1)[..., :-1]
+    largest = np.empty(zero.shape)
+    for episode in np.ndindex(zero.shape):
+        largest[episode] = _largest_distance(cdf[episode][present[episode]])
+    mean = _mean_distance(cdf, present.sum(-1))
+    return {name: largest / points_per_score, f"{name}_mean": mean / points_per_score}
+
+
+def _largest_distance(points: Float[Values, "G B"]) -> float:
+    """The largest L1 distance of two points; NaN if there are fewer than two.
+
+    Two points are at most as far apart as their distances from the middle together, which spares most pairs of many.
+    """
+    if len(points) < 2:
+        return float("nan")
+    radius = np.abs(points - points.mean(0)).sum(-1)
+    order = np.argsort(-radius)
+    points, radius = points[order], (1 + _ROUNDING) * radius[order]
+    largest = 0.0
+    for i in range(len(points) - 1):
+        end = np.searchsorted(-radius, radius[i] - largest)  # beyond, nobody is far enough
+        if end <= i + 1:
+            break
+        largest = max(largest, float(np.abs(points[i + 1 : end] - points[i]).sum(-1).max()))
+    return largest
+
+
+def _mean_distance(points: Float[Values, "... G B"], count: Int[NDArray[np.int64], "..."]) -> Values:
+    """The mean L1 distance over all pairs of `count` points, the others being NaN; from sorted coordinates.
+
+    The k-th smallest of m numbers is the larger one of k pairs and the smaller one of m - 1 - k.
+    """
+    ordered = np.sort(points, axis=-2)  # NaN last
+    above = np.nan_to_num(ordered - ordered[..., :1, :])  # equal numbers have distance 0, without rounding
+    weight = 2 * np.arange(points.shape[-2]) - (count[..., None] - 1)
+    total = (weight[..., None] * above).sum((-2, -1))
+    return ratio(total, count * (count - 1) / 2)
 
 
 def _metric(

@@ -54,6 +54,13 @@ class MLP(eqx.Module):
             self, weights=[*self.weights[:-1], last[0]], biases=[*self.biases[:-1], last[1]]
         )
 
+    def of_group(self, group: Int[Array, ""]) -> MLP:
+        """The network of one of many groups, for observations without the group one-hot."""
+        bias, *biases = self.biases
+        if self.coded:
+            bias = bias + self.input_scale * jnp.asarray(group_codes(self.coded, len(bias)))[group]
+        return MLP(self.weights, [bias, *biases], self.input_scale)
+
     def _first(self, x: Float[Array, "B I"]) -> Float[Array, "O B"]:
         w, b, scale = self.weights[0], self.biases[0], self.input_scale
         if self.unseen:
@@ -297,8 +304,16 @@ class Network(Policy):
         files.write_bytes(check_path("path", path), onnx_bytes(self.network, greedy=self.greedy))
 
     def accept_probability(self, env: Env, obs: Float[Array, "B D"]) -> Float[Array, "B"]:
-        accepting = env.scenario.accepts(jnp.arange(env.num_actions)).astype(jnp.float32)
-        return _accept_probability(self.network, self.greedy, accepting, obs)
+        return _accept_probability(self.network, self.greedy, _accepting(env), obs)
+
+    def accept_by_group(self, env: Env, rest: Float[Array, "B R"]) -> Float[Array, "G B"] | None:
+        if not (isinstance(self.network, MLP) and self.network.coded + self.network.unseen):
+            return None
+        return _accept_by_group(self.network, self.greedy, _accepting(env), jnp.arange(env.num_groups), rest)
+
+
+def _accepting(env: Env) -> Float[Array, "A"]:
+    return env.scenario.accepts(jnp.arange(env.num_actions)).astype(jnp.float32)
 
 
 @eqx.filter_jit  # compiled once for the networks of all seeds
@@ -318,3 +333,18 @@ def _accept_probability(
     padded = jnp.pad(rows, ((0, parts * _MAX_ROWS - len(rows)), (0, 0)))
     found: Float[Array, "P R"] = jax.lax.map(probability, padded.reshape(parts, _MAX_ROWS, -1))
     return found.reshape(-1)[: len(rows)].reshape(obs.shape[:-1])
+
+
+@eqx.filter_jit
+def _accept_by_group(
+    network: MLP,
+    greedy: bool,
+    accepting: Float[Array, "A"],
+    groups: Int[Array, "G"],
+    rest: Float[Array, "B R"],
+) -> Float[Array, "G B"]:
+    def of_group(group: Int[Array, ""]) -> Float[Array, "B"]:
+        return _accept_probability(network.of_group(group), greedy, accepting, rest)
+
+    found: Float[Array, "G B"] = jax.lax.map(of_group, groups)
+    return found

@@ -39,6 +39,14 @@ class Policy(eqx.Module):
         """`pi(accept | observation)`, or None if it is not known; certificates are exact where it is."""
         return None
 
+    def accept_by_group(self, env: Env, rest: Float[Array, "B R"]) -> Float[Array, "G B"] | None:
+        """`pi(accept | group, rest)` for observations without their group one-hot, entries 1 to G.
+
+        None if only whole observations can be asked. Those have a number per group, so that asking about all groups
+        takes time that grows with their square.
+        """
+        return None
+
     def _repr_html_(self) -> str:
         return code_html(repr(self))
 
