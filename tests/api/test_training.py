@@ -140,7 +140,7 @@ def test_a_failed_training_raises(monkeypatch):
 
     monkeypatch.setattr(executors, "run", fail)
     with pytest.raises(JobsFailed, match="1 of 1 jobs failed: lending ppo: update 3"):
-        bisimulator.train(ENV, "ppo", **SMALL)
+        bisimulator.train(ENV, "ppo", **SMALL, steps=1024)
 
 
 def test_settings_of_the_environment_are_stored_with_the_job(tmp_path):

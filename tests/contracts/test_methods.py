@@ -120,7 +120,7 @@ def test_an_update_preserves_all_shapes_in_every_environment(name, place):
     assert shapes(before) == shapes(after)
     assert logs["qualified"].shape == (len(SEEDS), env.num_groups)
     if solver.method.adapt_at(solver.updates):
-        adapt = partial(trainer._adapt, solver, env.scenario, env.params, horizon=HORIZON)
+        adapt = partial(trainer._adaptation, solver, env.scenario, env.params, horizon=HORIZON)
         assert shapes(jax.eval_shape(adapt, before)) == shapes(before)
 
 

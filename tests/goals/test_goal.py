@@ -131,5 +131,5 @@ def test_a_goal_that_is_not_made_of_demands_is_refused(wrong):
 
 
 def test_a_sweep_that_is_no_text_is_refused():
-    with pytest.raises(TypeError, match="a sweep of goals is a text, got 5"):
+    with pytest.raises(TypeError, match="a sweep of goals is a text or a list, got 5"):
         Goal.sweep(5)

@@ -7,19 +7,21 @@ import pytest
 
 from bisimulator.goals import lives
 from bisimulator.goals.lives import LifeMeasure
+from bisimulator.goals.moments import M
 
-GROUPS, ENVS, STEPS, MOMENTS = 2, 8, 40, 3
+GROUPS, ENVS, STEPS, MOMENTS = 2, 8, 40, M.ENDED
 MEASURE = LifeMeasure(window=50_000.0, recent=1.0)  # recent: the newest batch alone
 measure = jax.jit(MEASURE.measure)
 moments = jax.jit(MEASURE.moments)
 
 
 def start(key):
-    return MEASURE.init(key, num_envs=ENVS, num_groups=GROUPS, observation_size=2, num_moments=MOMENTS)
+    centres = jax.random.uniform(key, (lives.FEATURES - 1, 2))
+    return MEASURE.init(key, centres, num_envs=ENVS, num_groups=GROUPS, group_entries=0, num_moments=MOMENTS)
 
 
 class Stream:
-    """Lives of one to five decisions. What a decision brings depends on what the life began with."""
+    """Lives of one to five decisions. What they bring depends on what they began with, and on luck."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
@@ -36,8 +38,9 @@ class Stream:
             self.group[new] = self.rng.integers(0, GROUPS, new.sum())
             self.sums[new] = 0
             accepted = self.first > 0.4 + 0.2 * self.group
-            reward = accepted * self.rng.normal(1, 0.1, ENVS)
-            added = np.stack([np.ones(ENVS), accepted, reward], -1)
+            qualified = self.rng.uniform(size=ENVS) < self.first
+            one, reward = np.ones(ENVS), accepted * np.where(qualified, 1, -1)
+            added = np.stack([reward, one, one, accepted, qualified, accepted & qualified], -1)
             self.sums += added
             self.left -= 1
             terminated = self.left == 0
@@ -63,9 +66,11 @@ def test_whole_lives_are_counted_once_also_across_batches(key):
     np.testing.assert_allclose(state.all_starts[:, -1], number, rtol=1e-6)
 
 
-def test_the_first_sample_is_all_there_is_so_it_is_not_corrected(key):
-    state = measure(start(key), *Stream(0).batch())
-    np.testing.assert_allclose(moments(state), state.recent, rtol=1e-4, atol=1e-3)
+def test_a_group_that_was_hardly_seen_is_not_corrected(key):
+    stream, state = Stream(0), start(key)
+    batch = stream.batch()
+    state = measure(state, *batch[:3], *(np.zeros_like(flags) for flags in batch[3:]))
+    np.testing.assert_array_equal(moments(state), 0)
 
 
 def test_small_samples_come_nearer_to_the_truth(key):
@@ -74,23 +79,38 @@ def test_small_samples_come_nearer_to_the_truth(key):
         state = measure(state, *stream.batch())
         found.append((state.recent, moments(state)))
     sample, corrected = np.asarray(found[100:]).transpose(1, 0, 2, 3)
-    truth = np.array([0.6, 0.4])
-    for column in (1, 2):  # approvals and rewards per decision
-        raw, better = (x[:, :, column] / x[:, :, 0] for x in (sample, corrected))
+    threshold = np.array([0.4, 0.6])
+    for column, truth in (
+        (M.APPROVED, 1 - threshold),
+        (M.REWARD, threshold * (1 - threshold)),
+        (M.QUALIFIED, np.array([0.5, 0.5])),
+    ):
+        raw, better = (x[:, :, column] / x[:, :, M.APPLIED] for x in (sample, corrected))
         error = better.std(0) / len(better) ** 0.5
-        # what all lives so far say of first observations is itself a sample, of 300 batches
+        # what is known of first observations and of luck is itself a sample, of all people so far
         known = raw.std(0) / 200**0.5
         assert (np.abs(better.mean(0) - truth) < 4 * np.hypot(error, known)).all()
         assert (better.var(0) < 0.5 * raw.var(0)).all()
 
 
+def test_luck_is_zero_on_average(key):
+    stream, state, found = Stream(2), start(key), []
+    for _ in range(60):
+        obs, added, group, *_ = batch = stream.batch()
+        features = lives._features(state.weights, state.offsets, obs)
+        found.append(MEASURE._luck(state, features, added, group)[0])
+        state = measure(state, *batch)
+    luck = np.asarray(found[30:]).reshape(-1, 2 * lives._WEIGHTS)
+    assert (np.abs(luck.mean(0)) < 4 * luck.std(0) / len(luck) ** 0.5).all()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_solution_of_a_regression(seed):
     rng = np.random.default_rng(seed)
-    features = np.tanh(rng.normal(size=(GROUPS, 200, lives._FEATURES)))
+    features = np.tanh(rng.normal(size=(GROUPS, 200, lives.FEATURES)))
     features[..., -1] = 1
-    squares, target = features.transpose(0, 2, 1) @ features, rng.normal(size=(GROUPS, lives._FEATURES))
-    ridge = (1 + lives._RIDGE * 200) * np.eye(lives._FEATURES)
+    squares, target = features.transpose(0, 2, 1) @ features, rng.normal(size=(GROUPS, lives.FEATURES))
+    ridge = (1 + lives._RIDGE * 200) * np.eye(lives.FEATURES)
     expected = np.linalg.solve(squares + ridge, target[..., None])[..., 0]
     found = lives._solve(jnp.asarray(squares, jnp.float32), jnp.asarray(target, jnp.float32))
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)

@@ -137,7 +137,7 @@ def test_an_update_preserves_all_shapes(name, view):
     assert shapes(before) == shapes(after)
     if solver.method.adapt_at(solver.updates):
         # adapt plays whole episodes, so it always gets the queue
-        adapt = partial(trainer._adapt, solver, queue.scenario, queue.params, horizon=HORIZON)
+        adapt = partial(trainer._adaptation, solver, queue.scenario, queue.params, horizon=HORIZON)
         assert shapes(jax.eval_shape(adapt, before)) == shapes(before)
 
 

@@ -127,7 +127,7 @@ def make_variants(
     check_keywords("their solvers", solver_sweep, [o for names in solver_options.values() for o in names])
     learned = {"goal", "control", "view", "fast"}  # rules are not trained, so these say nothing about them
     of_rules = {name: value for name, value in fields.items() if name not in learned}
-    asked = Goal.sweep(goals) if isinstance(goals, str) else [Goal.parse(goal) for goal in goals]
+    asked = Goal.sweep(goals)
     to_reach = [{**fields, "goal": goal} for goal in asked] or [fields]
     return [
         make_spec(scenario, method, config=config or None, solver=solver or None, **other)

@@ -74,7 +74,7 @@ def goal_specs(scenario: str, method: str, goals: str | Sequence[str | Goal], **
         raise TypeError(
             f"goals must be NAME=FROM:TO:STEP or a list, got {shown(goals)}; try min-recall=0.7:1:0.05"
         )
-    asked = Goal.sweep(goals) if isinstance(goals, str) else [Goal.parse(goal) for goal in goals]
+    asked = Goal.sweep(goals)
     names = {demand.name for goal in asked for demand in goal.demands}
     if len(names) != 1:
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bisimulator._html import html_table
 from bisimulator.errors import check_known, shown
@@ -52,18 +52,26 @@ class Goal:
         return cls(demands)
 
     @classmethod
-    def sweep(cls, text: str) -> list[Goal]:
-        """One goal per level of `NAME=FROM:TO:STEP`, both ends included.
+    def sweep(cls, goals: str | Iterable[Goal | str]) -> list[Goal]:
+        """One goal per level of `NAME=FROM:TO:STEP`, both ends included; or those of a list.
 
         Raises:
-            ValueError: if the text has another form, or a level is out of range.
+            ValueError: if a text has another form, or a level is out of range.
 
         Example:
             >>> Goal.sweep("min-recall=0.8:1:0.1")
             [Goal('min-recall=0.8'), Goal('min-recall=0.9'), Goal('min-recall=1')]
         """
-        if not isinstance(text, str):
-            raise TypeError(f"a sweep of goals is a text, got {shown(text)}; try 'min-recall=0.7:1:0.05'")
+        if isinstance(goals, str):
+            return cls._levels(goals)
+        if not isinstance(goals, Iterable):
+            raise TypeError(
+                f"a sweep of goals is a text or a list, got {shown(goals)}; try 'min-recall=0.7:1:0.05'"
+            )
+        return [cls.parse(goal) for goal in goals]
+
+    @classmethod
+    def _levels(cls, text: str) -> list[Goal]:
         name, _, rest = text.strip().partition("=")
         levels, *flags = rest.split(",")
         try:

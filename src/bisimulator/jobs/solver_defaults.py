@@ -45,7 +45,7 @@ _WITH_GOAL_IN_LIVES: dict[str, dict[str, object]] = {
 }
 
 # violations are measured more precisely on lives (`goals.lives`), so the multipliers can follow them more closely
-_CONTROL: dict[View, dict[str, object]] = {"life": {"proportional": 20.0}, "queue": {}}
+_CONTROL: dict[View, dict[str, object]] = {"life": {"eta": 0.4, "proportional": 20.0}, "queue": {}}
 
 # The preset `fast`: larger steps of learning, which the critic's clock allows, and a quarter of the decisions.
 _FAST: dict[str, dict[str, object]] = {"ppo": _WITH_GOAL_IN_LIVES["ppo"] | {"learning_rate": 1.2e-3}}

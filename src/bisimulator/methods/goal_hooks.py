@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from bisimulator.core import ANOTHER_BRANCH, Act, Env, Params, Scenario
 from bisimulator.goals import Goal
 from bisimulator.goals.control import Controller, ControlState, GoalConfig
-from bisimulator.goals.lives import LifeMeasure, LifeState
+from bisimulator.goals.lives import FEATURES, LifeMeasure, LifeState
 from bisimulator.goals.moments import decision_moments, group_moments
 from bisimulator.methods.hooks import Hook, Method, Transitions
 
@@ -39,11 +39,13 @@ class GoalHooks(Method):
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> GoalState:
         lives = None
         if self.lives is not None:
+            k_starts, k_lives = jax.random.split(jax.random.fold_in(key, ANOTHER_BRANCH))
             lives = self.lives.init(
-                jax.random.fold_in(key, ANOTHER_BRANCH),
+                k_lives,
+                _first_observations(k_starts, env, FEATURES - 1),
                 num_envs=num_envs,
                 num_groups=env.num_groups,
-                observation_size=env.observation_size,
+                group_entries=env.group_entries,
                 num_moments=self.controller.num_moments,
             )
         return GoalState(self.inner.init(key, env, num_envs), self.controller.init(), lives)
@@ -145,6 +147,13 @@ class GoalHooks(Method):
             num_scores=self.controller.num_scores,
         )
         return moments, batch.group
+
+
+def _first_observations(key: Key[Array, ""], env: Env, number: int) -> Float[Array, "N D"]:
+    def one(key: Key[Array, ""]) -> Float[Array, "D"]:
+        return env.scenario.observe(env.scenario.reset(key, env.params), env.params)
+
+    return jax.vmap(one)(jax.random.split(key, number))
 
 
 class Priced(eqx.Module):
