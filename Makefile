@@ -109,7 +109,7 @@ clean:
 	$(call extras,$(DEVELOPMENT))
 	@touch $@
 
-# Ray, for the one long test of a cluster
+# Ray, for the long tests of a cluster
 .venv/.cluster: .venv/.development
 	$(call extras,.[cluster])
 	@touch $@

@@ -33,8 +33,10 @@ from bisimulator.jobs import _checkpoint as checkpoint
 from bisimulator.jobs._lock import is_held
 from bisimulator.jobs.seal import DONE
 
+# without worker processes, because faults are made to happen in the process of the command
 COMMAND = (
-    "reproduce --quick --scenario lending --methods ppo,ppo-bisimulator-reward,ppo-bisimulator,dqn,max-util"
+    "reproduce --quick --scenario lending --methods ppo,ppo-bisimulator-reward,ppo-bisimulator,dqn,max-util "
+    "--processes 1"
 )
 _DIFFERS = "timing.json"  # says how long a job took
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM}

@@ -109,26 +109,39 @@ def environment(quick: bool) -> Iterator[Row]:
 def training(quick: bool) -> Iterator[Row]:
     import torch
     import training as t
+    from numpy_attention import NumpyAttention
 
     size = t.Size(rounds=2 if quick else 5, seconds=1.0 if quick else 2.0)
-    with t.on_all_cores() as map_shards:
-        ours = partial(t.Ours, size=size, map_shards=map_shards)
+    goal = "min-recall=0.9"
+    with_goal = dataclasses.asdict(t.make_spec("lending", "ppo", goal=goal).solver)
+    lives, towards = "PPO on lives, as with a goal", f"PPO on lives, {goal}"
+    threads = sorted({1, torch.get_num_threads()})
+    theirs = {
+        "PPO": (t.their_ppo, t.PPOConfig().batch),
+        "DQN": (t.their_dqn, t.DQNConfig().batch),
+        "PPO on attention": (partial(t.their_ppo, NumpyAttention), t.PPOConfig().batch),
+    }
+    with t.Workers() as workers:
+        ours = partial(t.Ours, workers, size)
+        queue = partial(ours, view="queue")
         contestants: dict[str, Any] = {
-            "PPO": ours("ppo"),
-            "DQN": ours("dqn"),
-            "PPO with the reward-only Bisimulator": ours("ppo-bisimulator-reward"),
-            "PPO, 100 groups": ours("ppo", groups=100),
+            "PPO": queue("ppo"),
+            "DQN": queue("dqn"),
+            "PPO on attention": ours("ppo", "attention"),
+            "PPO with the reward-only Bisimulator": queue("ppo-bisimulator-reward"),
+            "PPO, 100 groups": queue("ppo", settings={"groups": 100}),
+            lives: ours("ppo", view="life", solver=with_goal),
+            towards: ours("ppo", view="life", goal=goal, solver=with_goal),
         }
-        theirs = {"PPO": (t.their_ppo, t.PPOConfig().batch), "DQN": (t.their_dqn, t.DQNConfig().batch)}
-        threads = sorted({1, torch.get_num_threads()})
         for solver, (make, batch) in theirs.items():
             for n in threads:
                 contestants[f"Stable-Baselines3 {solver}, {n} threads"] = t.Theirs(make, batch, n)
         rates = {name: _updates(contestant, size.seconds) for name, contestant in contestants.items()}
-        against = {
+        against: dict[str, tuple[str, ...]] = {
             solver: tuple(f"Stable-Baselines3 {solver}, {n} threads" for n in threads) for solver in theirs
         }
         against |= dict.fromkeys(("PPO with the reward-only Bisimulator", "PPO, 100 groups"), ("PPO",))
+        against[towards] = (lives,)
         yield from compare("training", "steps/s, 10 seeds", size.rounds, rates, against)
 
 

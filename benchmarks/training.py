@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import multiprocessing
+import os
 import statistics
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from multiprocessing.connection import Connection
 from typing import Any
 
 import jax
@@ -23,14 +26,14 @@ from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-import bisimulator
 from bisimulator import registry
 from bisimulator.jobs.learning_curves import Recorder
-from bisimulator.jobs.spec import make_spec
+from bisimulator.jobs.spec import Spec, make_spec
 from bisimulator.solvers import trainer
-from bisimulator.solvers._shards import MapShards, on_all_cores
+from bisimulator.solvers._shards import available_cores
 from bisimulator.solvers.dqn import DQNConfig
 from bisimulator.solvers.ppo import PPOConfig
+from bisimulator.solvers.solver import Solver
 
 STEPS = 400_000  # of a whole training
 BASELINES = {"r-ppo": "<= 2", "a-ppo": "<= 2", "lag-ppo": "<= 2", "elbert": "<= 3"}
@@ -48,59 +51,110 @@ class Size:
 QUICK = Size(seeds=2, rounds=1, seconds=0.0, adapt_rounds=1, candidates=2)
 
 
-class Ours:
-    """A training as `trainer.train` does it, without progress and checkpoints."""
+class _Training:
+    """In a worker: some seeds' training as `trainer.train` does it, without progress and checkpoints."""
 
-    def __init__(
-        self, method: str, size: Size, map_shards: MapShards, scenario: str = "lending", **settings: Any
-    ):
-        entry, env = registry.lookup("method", method), bisimulator.make(scenario, **settings)
-        config = entry.config
+    def __init__(self, spec: Spec, seeds: tuple[int, ...]):
+        self.spec, self.seeds, env = spec, seeds, spec.make_env()
+        self.solver = spec.make_solver(env)
+        env = env.in_view(spec.view)
+        self.env = dataclasses.replace(env, params=self.solver.method.training_params(env.params))
+        self.shards = jax.block_until_ready(trainer.init(self.env, self.solver, seeds))
+
+    def run(self, updates: int) -> None:
+        one = partial(trainer._advance, self.solver, self.env.scenario, self.env.params, count=updates)
+        self.shards = tuple(jax.block_until_ready(one(shard))[0] for shard in self.shards)
+
+    def adapt(self) -> None:
+        """One improvement of omega."""
+        horizon = int(self.env.params.horizon)
+        one = partial(trainer._adapt, self.solver, self.env.scenario, self.env.params, horizon=horizon)
+        self.shards = tuple(jax.block_until_ready(one(shard)) for shard in self.shards)
+
+    def record(self) -> None:
+        """One evaluation of the learning curve, as `jobs.learning_curves` makes it: whole episodes and all metrics."""
+        self.recorder(self.shards, {})
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        spec = dataclasses.replace(self.spec, seeds=self.seeds)
+        return Recorder(spec, spec.make_env(), self.solver)
+
+
+def _work(pipe: Connection) -> None:
+    """In a worker: make the trainings that are asked for, and do with them what is asked."""
+    made: dict[str, _Training] = {}
+    while (task := pipe.recv()) is not None:
+        name, what, *arguments = task
+        if what == "make":
+            made[name] = _Training(*arguments)
+        else:
+            getattr(made[name], what)(*arguments)
+        pipe.send(None)
+
+
+class Workers:
+    """One process per core, each with a share of the seeds and one thread of XLA's, as jobs are run."""
+
+    def __init__(self) -> None:
+        context, self.pipes = multiprocessing.get_context("spawn"), []
+        before, os.environ["NPROC"] = os.environ.get("NPROC"), "1"
+        for _ in range(available_cores()):
+            here, there = context.Pipe()
+            context.Process(target=_work, args=(there,), daemon=True).start()
+            self.pipes.append(here)
+        os.environ.pop("NPROC") if before is None else os.environ.update(NPROC=before)
+
+    def __call__(self, *task: Any) -> None:
+        self.each([task] * len(self.pipes))
+
+    def each(self, tasks: Sequence[tuple[Any, ...]]) -> None:
+        for pipe, task in zip(self.pipes, tasks, strict=True):
+            pipe.send(task)
+        for pipe in self.pipes:
+            pipe.recv()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in self.pipes:
+            pipe.send(None)
+
+
+class Ours:
+    """The training of a job, with its view, its goal and its solver's options, on all cores."""
+
+    def __init__(self, workers: Workers, size: Size, method: str, scenario: str = "lending", **options: Any):
+        config = registry.lookup("method", method).config
         if size.candidates and getattr(config, "dynamics_steps", 0):
-            config = dataclasses.replace(config, dynamics_steps=size.candidates)
-        self.solver = trainer.make_solver(entry, env, STEPS, config=config)
-        self.env, self.map_shards, self.seeds = env, map_shards, size.seeds
-        self.shards = jax.block_until_ready(trainer.init(env, self.solver, tuple(range(size.seeds))))
+            options["config"] = dataclasses.replace(config, dynamics_steps=size.candidates)
+        self.spec = make_spec(scenario, method, seeds=size.seeds, steps=STEPS, **options)
+        self.workers, self.name = workers, f"{scenario} {method} {sorted(options.items(), key=str)}"
+        cores = len(workers.pipes)
+        shares = [self.spec.seeds[core::cores] for core in range(cores)]
+        workers.each([(self.name, "make", self.spec, share) for share in shares])
+
+    @property
+    def solver(self) -> Solver:
+        return self.spec.make_solver(self.spec.make_env())
 
     def run(self, updates: int) -> int:
         """Train; returns the environment steps of all seeds together."""
-        one = partial(trainer._advance, self.solver, self.env.scenario, self.env.params, count=updates)
-        self.shards = tuple(shard for shard, _, _ in self.map_shards(one, self.shards))
-        return updates * self.solver.config.batch * self.seeds
+        self.workers(self.name, "run", updates)
+        return updates * self.spec.solver.batch * len(self.spec.seeds)
 
     def adapt(self) -> None:
         """One improvement of omega, for all seeds."""
-        horizon = int(self.env.params.horizon)
-        one = partial(trainer._adapt, self.solver, self.env.scenario, self.env.params, horizon=horizon)
-        self.shards = self.map_shards(one, self.shards)
+        self.workers(self.name, "adapt")
 
-
-class OfSpec(Ours):
-    """The training of a job, with its view, its goal and its solver's options."""
-
-    def __init__(self, size: Size, map_shards: MapShards, **options: Any):
-        spec = make_spec("lending", "ppo", seeds=size.seeds, steps=STEPS, **options)
-        env = spec.make_env()
-        self.solver, self.map_shards, self.seeds = spec.make_solver(env), map_shards, size.seeds
-        env = env.in_view(spec.view)
-        self.env = dataclasses.replace(env, params=self.solver.method.training_params(env.params))
-        self.shards = jax.block_until_ready(trainer.init(self.env, self.solver, spec.seeds))
-
-
-class Curve:
-    """The evaluations of a learning curve, as `jobs.learning_curves` makes them: whole episodes and all metrics."""
-
-    def __init__(self, ours: Ours, size: Size):
-        self.spec = make_spec("lending", "ppo", seeds=size.seeds)
-        self.record, self.ours = Recorder(self.spec, ours.env, ours.solver), ours
-
-    def share(self, rounds: int) -> float:
-        """What they add to the training time, as a share of it, taking turns with the training between two of them."""
-        updates = round(self.spec.curve_every / self.ours.solver.config.batch)
+    def curve_share(self, rounds: int) -> float:
+        """What the learning curve adds to the time of training, taking turns with the training between two of them."""
+        updates = round(self.spec.curve_every / self.spec.solver.batch)
         seen: list[tuple[float, float]] = []
         for _ in range(rounds + 1):
-            trained = seconds(lambda: self.ours.run(updates))
-            seen.append((seconds(lambda: self.record(self.ours.shards, {})), trained))
+            trained = seconds(lambda: self.run(updates))
+            seen.append((seconds(lambda: self.workers(self.name, "record")), trained))
         return statistics.median(evaluated / trained for evaluated, trained in seen[1:])
 
 
@@ -198,9 +252,9 @@ def rates(contestants: dict[str, Any], size: Size) -> dict[str, tuple[float, flo
 def attention(size: Size) -> None:
     """Five seeds of PPO on attention, whose actions are real numbers, against Stable-Baselines3's PPO."""
     size = dataclasses.replace(size, seeds=min(5, size.seeds))
-    with on_all_cores() as map_shards:
+    with Workers() as workers:
         contestants = {
-            f"attention: ppo, {size.seeds} seeds": Ours("ppo", size, map_shards, "attention"),
+            f"attention: ppo, {size.seeds} seeds": Ours(workers, size, "ppo", "attention"),
             **{
                 f"attention: Stable-Baselines3 PPO, torch threads: {n}": Theirs(
                     partial(their_ppo, NumpyAttention), PPOConfig().batch, n
@@ -219,9 +273,9 @@ def attention(size: Size) -> None:
 def goals(size: Size) -> None:
     """What lives and a goal cost, with the same options of the solver; the queue has no clock for the critic."""
     goal = "min-recall=0.9"
-    with on_all_cores() as map_shards:
+    with Workers() as workers:
         options = dataclasses.asdict(make_spec("lending", "ppo", goal=goal).solver)
-        ours = partial(OfSpec, size, map_shards)
+        ours = partial(Ours, workers, size, "ppo")
         without_clock = options | {"critic_clock": False}
         contestants = {
             "queue": ours(view="queue", solver=without_clock),
@@ -241,8 +295,8 @@ def goals(size: Size) -> None:
 
 def main(size: Size) -> None:
     threads = sorted({1, torch.get_num_threads()})
-    with on_all_cores() as map_shards:
-        ours = partial(Ours, size=size, map_shards=map_shards)
+    with Workers() as workers:
+        ours = partial(Ours, workers, size, view="queue")
         full = ours("ppo-bisimulator")
         contestants = {
             "ppo": ours("ppo"),
@@ -250,8 +304,8 @@ def main(size: Size) -> None:
             "ppo-bisimulator-reward": ours("ppo-bisimulator-reward"),
             "ppo-bisimulator, without improving omega": full,
             **{name: ours(name) for name in BASELINES},
-            "ppo, 100 groups": ours("ppo", groups=100),
-            "ppo-bisimulator-reward, 100 groups": ours("ppo-bisimulator-reward", groups=100),
+            "ppo, 100 groups": ours("ppo", settings={"groups": 100}),
+            "ppo-bisimulator-reward, 100 groups": ours("ppo-bisimulator-reward", settings={"groups": 100}),
             **{
                 f"Stable-Baselines3 {name}, torch threads: {n}": Theirs(make, batch, n)
                 for name, make, batch in (
@@ -262,7 +316,7 @@ def main(size: Size) -> None:
             },
         }
         found = rates(contestants, size)
-        curve = Curve(contestants["ppo"], size).share(3 * size.rounds)
+        curve = contestants["ppo"].curve_share(3 * size.rounds)
         adapt_first = seconds(full.adapt)
         adapt = statistics.median(seconds(full.adapt) for _ in range(size.adapt_rounds))
 

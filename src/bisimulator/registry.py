@@ -122,6 +122,11 @@ def is_entry_point(kind: Kind, name: str) -> bool:
     return name in _entry_points(kind) and name not in _registered[kind]
 
 
+def is_registered(kind: Kind, name: str) -> bool:
+    """Whether this program added it by `register`, so that other processes do not know it."""
+    return name in _registered[kind]
+
+
 @cache
 def _entry_points(kind: Kind) -> dict[str, Any]:
     """What other installed packages offer; a built-in name cannot be replaced."""

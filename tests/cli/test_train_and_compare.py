@@ -10,7 +10,6 @@ import pytest
 from bisimulator import registry
 from bisimulator.api import _running
 from bisimulator.cli import app as cli
-from bisimulator.goals import GoalConfig
 from bisimulator.jobs import executors
 from bisimulator.solvers import trainer
 from tests.small import FEW, JOB, METHOD, METHOD_OPTIONS, SET, SETTINGS, SOLVER_OPTIONS, on_command_line
@@ -276,5 +275,5 @@ def test_a_goal_with_its_control_and_levels_of_a_goal_become_jobs(planned):
         cli.main(["train", "lending", "ppo", "--sweep-goal", "min-recall=0.8:1:0.1", "--group-blind"]) == 130
     )
     assert [spec.goal for spec in planned] == [f"min-recall={level}" for level in (0.9, 0.8, 0.9, 1)]
-    assert [spec.control.eta for spec in planned[:2]] == [0.2, GoalConfig().eta]
+    assert [(spec.control.eta, spec.control.proportional) for spec in planned[:2]] == [(0.2, 20), (0.4, 20)]
     assert [spec.solver.group_blind for spec in planned] == [False, True, True, True]

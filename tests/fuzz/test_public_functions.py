@@ -32,7 +32,7 @@ CALLS = {
     bisimulator.register: ({"kind": "metric", "name": "recall", "entry": 5}, ["kind", "name", "entry"]),
     bisimulator.Goal: ({}, ["demands"]),
     bisimulator.Goal.parse: ({}, ["goal"]),
-    bisimulator.Goal.sweep: ({}, ["text"]),
+    bisimulator.Goal.sweep: ({}, ["goals"]),
     bisimulator.TrainingResult.load: ({}, ["folder"]),
     bisimulator.Population.from_frame: (
         {"frame": PEOPLE, "bins": 2},

@@ -1,12 +1,15 @@
 """Many jobs one after the other: results in order, failures told, nothing repeated that another process does."""
 
 import threading
+from contextlib import nullcontext
 
 import pytest
 
+from bisimulator import registry
 from bisimulator.jobs import _lock as locking
-from bisimulator.jobs import executors
+from bisimulator.jobs import _processes, dispatcher, executors
 from bisimulator.jobs import run as jobs
+from bisimulator.jobs.spec import make_spec
 from tests.jobs.test_run import assert_same, rule
 
 SPECS = [rule(seeds=[seed]) for seed in range(3)]
@@ -93,3 +96,40 @@ def test_two_at_one_store_do_no_job_twice_and_have_the_same_results(tmp_path, co
     assert len(computed) == len(specs)
     for one, other in zip(found["one"], found["other"], strict=True):
         assert_same(one, other)
+
+
+@pytest.fixture
+def places(monkeypatch):
+    """Where jobs were run, if they were."""
+    seen = []
+    monkeypatch.setattr(executors, "run_in_turn", lambda *args: seen.append("here"))
+    monkeypatch.setattr(_processes, "worker_processes", lambda count: nullcontext(seen.append(count)))
+    monkeypatch.setattr(dispatcher, "dispatch", lambda *args: None)
+    monkeypatch.setattr(executors, "available_cores", lambda: 4)
+    return seen
+
+
+def test_workers_are_started_where_it_is_worth_it(tmp_path, places):
+    long = make_spec("lending", "ppo", seeds=2, steps=executors._WORTH_WORKERS // 2)
+    short = make_spec("lending", "ppo", seeds=2, steps=1024)
+    for specs, processes in (([long], None), ([short], None), ([short], 3), ([long], 1), (SPECS, None)):
+        executors.run_locally(specs, tmp_path, lambda event: None, processes=processes)
+    assert places == [4, "here", 3, "here", "here"]
+
+
+def test_what_this_program_registered_runs_in_this_process(tmp_path, places):
+    registry.register("environment", "ours", registry.lookup("environment", "lending"))
+    try:
+        executors.run_locally([make_spec("ours", "ppo")], tmp_path, lambda event: None)
+    finally:
+        registry.unregister("environment", "ours")
+    assert places == ["here"]
+
+
+def test_finished_jobs_start_no_workers(tmp_path, monkeypatch):
+    expected, told = executors.run_in_turn(SPECS, tmp_path, lambda event: None), []
+    monkeypatch.setattr(_processes, "worker_processes", None)
+    results = executors.run_locally(SPECS, tmp_path, told.append, processes=2)
+    for found, result in zip(results, expected, strict=True):
+        assert_same(found, result)
+    assert [event.kind for event in told] == ["kept"] * len(SPECS)

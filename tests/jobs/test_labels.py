@@ -38,7 +38,7 @@ def test_what_follows_from_a_goal_is_not_repeated():
     ]
     assert labels(specs) == [
         "ppo (no goal, eta default)",
-        "ppo (goal min-recall=0.9, eta 0.2)",
+        "ppo (goal min-recall=0.9, eta 0.4)",
         "ppo (goal min-recall=0.9, eta 0.5)",
     ]
     assert changes_in_words(specs[1]) == "view life, goal min-recall=0.9"

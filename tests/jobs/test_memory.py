@@ -6,10 +6,10 @@ from bisimulator.jobs import _memory
 def test_programs_are_kept_while_there_is_plenty_of_memory_and_dropped_after(monkeypatch):
     dropped = []
     monkeypatch.setattr(jax, "clear_caches", lambda: dropped.append(True))
-    monkeypatch.setattr(_memory, "resident", lambda: _memory._PLENTY - 1)
+    monkeypatch.setattr(_memory, "resident", lambda: _memory.PLENTY - 1)
     _memory.release()
     assert not dropped
-    monkeypatch.setattr(_memory, "resident", lambda: _memory._PLENTY)
+    monkeypatch.setattr(_memory, "resident", lambda: _memory.PLENTY)
     _memory.release()
     assert dropped
 

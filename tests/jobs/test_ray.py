@@ -1,29 +1,33 @@
 """Jobs on Ray: the same results as in this process, also when a node is lost in the middle."""
 
+import json
+import subprocess
 import sys
 from collections import Counter
 from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
 
+import jax
 import pytest
 
 from bisimulator.jobs import _ray as cluster
+from bisimulator.jobs.dispatcher import RETRIES
 from bisimulator.jobs.executors import run_locally
 from bisimulator.jobs.parts import parts_of
 from bisimulator.jobs.run import run
 from bisimulator.jobs.spec import make_spec
-from bisimulator.solvers.trainer import Progress
+from bisimulator.jobs.store import load
 from tests.jobs.test_run import assert_same
-from tests.small import SETTINGS, SOLVER_OPTIONS
+from tests.small import FEW, SETTINGS, SOLVER_OPTIONS, on_command_line
 
 
-def jobs(seeds, count):
+def jobs(seeds, count, steps=800):
     """Jobs with so many seeds each."""
     options = {
-        "steps": 800,
+        "steps": steps,
         "episodes": 2,
-        "curve_every": 400,
+        "curve_every": steps // 2,
         "settings": SETTINGS,
         "solver": SOLVER_OPTIONS,
     }
@@ -156,7 +160,7 @@ def test_a_worker_that_always_dies_is_given_up(tmp_path, monkeypatch):
     fake = with_fake(monkeypatch, deaths=range(100))
     told = []
     assert cluster.run_on_ray(jobs(1, 1), tmp_path, told.append) == [None]
-    assert fake.tasks == cluster._RETRIES + 1
+    assert fake.tasks == RETRIES + 1
     assert "died 6 times" in told[-1].message
 
 
@@ -168,6 +172,10 @@ def two_nodes(monkeypatch):
 
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    # programs that are optimised otherwise round otherwise: the nodes compile as this process does (conftest.py)
+    monkeypatch.setenv(
+        "JAX_DISABLE_MOST_OPTIMIZATIONS", str(jax.config.read("jax_disable_most_optimizations"))
+    )
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     second = nodes.add_node(num_cpus=1)
     ray.init(address=nodes.address, log_to_driver=False, logging_level="ERROR")
@@ -176,65 +184,115 @@ def two_nodes(monkeypatch):
     nodes.shutdown()
 
 
-def progress(update, updates, speed):
-    return Progress(update, updates, 10 * update, speed, float(update), (0.5, 1.0), {"loss": 1.0})
+RAY_WARNINGS = (
+    pytest.mark.filterwarnings("ignore:os.fork"),  # Ray's; nothing of JAX runs between its fork and exec
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # its own processes and files
+)
 
 
-def test_a_job_is_as_far_as_its_parts_together():
-    parts = [progress(4, 4, 7.0), progress(2, 4, 5.0)]
-    whole = cluster.together(parts, 3)  # the third has not begun
-    assert (whole.update, whole.updates, whole.steps) == (2, 4, 20)
-    assert whole.steps_per_second == 5.0  # one of them is done
-    assert (whole.episode_return, whole.recall, whole.loss) == (3.0, (0.5, 1.0), 1.0)
+def with_cluster(test):
+    """A long test that uses Ray itself."""
+    for mark in (pytest.mark.long, *RAY_WARNINGS):
+        test = mark(test)
+    return test
 
 
-@pytest.mark.long
-@pytest.mark.filterwarnings(
-    "ignore:os.fork"
-)  # Ray starts its processes with one; nothing of JAX runs between it and exec
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Ray's own processes and files
-def test_a_node_that_is_lost_in_the_middle_costs_no_result(tmp_path, two_nodes):
+def workers(node):
+    """The processes of a node that work on a part."""
+    import psutil  # comes with Ray
+
+    raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
+    return [child for child in raylet.children() if "work_on" in " ".join(child.cmdline())]
+
+
+def files_of(folder):
+    """What is stored about a job, but for how long it took."""
+    return {
+        path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("timing.json", "done")
+    }
+
+
+@with_cluster
+@pytest.mark.parametrize("lost", ["a worker", "a node"])
+def test_what_dies_in_the_middle_loses_one_part(tmp_path, two_nodes, monkeypatch, lost):
     """A job of six seeds on two nodes, and others behind it: bit for bit what one machine makes of them."""
     nodes, second = two_nodes
     rule = make_spec("lending", "accept-all", seeds=2, episodes=2, settings=SETTINGS)
-    specs, kinds = [*jobs(6, 1), *jobs(2, 2), rule], Counter()
+    specs, out = [*jobs(6, 1, steps=20_000), *jobs(2, 2, steps=20_000), rule], tmp_path / "cluster"
+    told, killed, handed_out, parts_back = [], [], [], set()
+    submit = cluster._RayWorkers.submit
+    monkeypatch.setattr(
+        cluster._RayWorkers, "submit", lambda self, part: (handed_out.append(part), submit(self, part))
+    )
 
     def tell(event):
-        kinds[event.kind] += 1
-        if kinds["progress"] == 3 and second in nodes.worker_nodes:  # both nodes are at work
-            nodes.remove_node(second, allow_graceful=False)
+        told.append(event.kind)
+        parts_back.add(len(list((out / specs[0].name).glob("parts/**/done"))))
+        if event.kind == "finished":  # it is stored before it is told
+            assert_same(load(out / specs[event.job].name, specs[event.job]), event.result)
+        elif event.kind == "progress" and not killed and (busy := workers(second)):
+            killed.extend(busy)
+            busy[0].kill() if lost == "a worker" else nodes.remove_node(second, allow_graceful=False)
 
-    results = cluster.run_on_ray(specs, tmp_path / "cluster", tell)
-    assert second not in nodes.worker_nodes
-    assert kinds["finished"] == len(specs)
-    assert kinds["retried"] >= 1
-    assert kinds["failed"] == 0
-    for found, expected in zip(results, run_locally(specs, tmp_path / "here", lambda e: None), strict=True):
-        assert_same(found, expected)
-        for name in (
-            "outcome.npz",
-            "learned.npz",
-            "episodes.csv",
-            *(("weights.npz",) if found.spec.solver else ()),
-        ):
-            one, other = (tmp_path / place / found.spec.name / name for place in ("cluster", "here"))
-            assert one.read_bytes() == other.read_bytes()
-    assert not list((tmp_path / "cluster").rglob("parts"))
+    results = cluster.run_on_ray(specs, out, tell)
+    kinds = Counter(told)
+    assert (kinds["finished"], kinds["failed"], kinds["retried"]) == (len(specs), 0, 1)
+    assert len(handed_out) == 6 + 2 + 2 + 1 + 1  # only the part that was lost is done again
+    assert parts_back & {1, 2, 3, 4, 5}  # seeds come back one by one
+    assert "progress" in told[told.index("finished") :]  # and jobs while others run
+    run_locally(specs, tmp_path / "here", lambda e: None)
+    for spec, found in zip(specs, results, strict=True):
+        assert found.spec == spec
+        assert files_of(out / spec.name) == files_of(tmp_path / "here" / spec.name)
+    assert not list(out.rglob("parts"))
 
 
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore:os.fork")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@with_cluster
 def test_a_job_goes_on_with_the_parts_that_are_there(tmp_path, two_nodes, monkeypatch):
     """Whoever gives the jobs out may be stopped as well: what has come back is not done again."""
     (spec,) = jobs(3, 1)
     for part in parts_of(0, spec, tmp_path)[:2]:
         run(part.spec, part.out)
     handed_out = []
-    submit = cluster._Foreman._submit
+    submit = cluster._RayWorkers.submit
     monkeypatch.setattr(
-        cluster._Foreman, "_submit", lambda self, part: (handed_out.append(part.index), submit(self, part))
+        cluster._RayWorkers, "submit", lambda self, part: (handed_out.append(part.index), submit(self, part))
     )
     (result,) = cluster.run_on_ray([spec], tmp_path, lambda event: None)
     assert handed_out == [2]
     assert_same(result, run_locally([spec], tmp_path / "here", lambda e: None)[0])
+
+
+@with_cluster
+def test_a_sweep_over_goals_and_options_is_one_command(tmp_path, two_nodes):
+    """Each combination is a job, told as soon as it is done, with the files of a run without a cluster."""
+    nodes, _ = two_nodes
+    options = on_command_line(
+        SOLVER_OPTIONS | {"learning_rate": (1e-3, 1e-2), "hidden": ("(4,)",)}, "solver."
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "bisimulator",
+        "compare",
+        "lending",
+        "--methods",
+        "ppo",
+        "--steps",
+        "4000",
+    ]
+    command += [*FEW, "--sweep-goal", "min-recall=0.7:0.9:0.2", *options, "--json"]
+
+    def run_command(out, *executor):
+        told = subprocess.run([*command, "--out", out, *executor], capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in told.stdout.splitlines()]
+
+    told = run_command(tmp_path / "cluster", "--executor", "ray", "--ray-address", nodes.address)
+    run_command(tmp_path / "here")
+    finished = [event for event in told if event["event"] == "finished"]
+    assert len({event["label"] for event in finished}) == 4
+    assert told.index(finished[0]) < max(i for i, event in enumerate(told) if event["event"] == "progress")
+    for event in finished:
+        one, other = (files_of(tmp_path / place / event["folder"]) for place in ("cluster", "here"))
+        assert one == other
+        assert "weights.npz" in one

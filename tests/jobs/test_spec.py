@@ -127,8 +127,8 @@ def test_specs_do_not_change():
 def test_a_goal_is_trained_on_lives_and_policies_act_as_they_were_learned(options, expected):
     spec = make_spec(**({"scenario": "lending", "method": "ppo"} | options))
     assert (spec.view, spec.goal, spec.greedy) == expected
-    gain = 20.0 if spec.view == "life" else 8.0
-    assert spec.control == (GoalConfig(proportional=gain) if spec.goal else None)
+    control = GoalConfig(eta=0.4, proportional=20.0) if spec.view == "life" else GoalConfig()
+    assert spec.control == (control if spec.goal else None)
 
 
 def test_the_critic_sees_the_clock_with_a_goal_on_lives_alone():

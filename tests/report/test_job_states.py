@@ -100,3 +100,15 @@ def test_failed_lost_and_busy_jobs(states):
 )
 def test_times_as_on_a_clock(seconds, shown):
     assert clock(seconds) == shown
+
+
+def test_jobs_that_run_side_by_side_share_the_time(states):
+    for job in (0, 1):
+        states.update(Event(job, "started"))
+        states.update(Event(job, "progress", progress=at(0.2)))
+    states.set(104.0)
+    for job in (0, 1):
+        states.update(Event(job, "progress", progress=at(0.4)))
+    assert states.remaining(states.jobs[0]) == pytest.approx(12.0)
+    left = [12.0, 12.0, 20.0, 0.0]  # the third waits and takes as long as the first two; a rule takes no time
+    assert states.all_remaining == pytest.approx(sum(left) / 2)

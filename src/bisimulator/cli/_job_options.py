@@ -51,7 +51,10 @@ class JobOptions:
     out: Path = Path("runs")
     """folder of the jobs; finished jobs are loaded, stopped ones are resumed"""
     executor: Literal["local", "ray"] = "local"
-    """local: one job after the other on all cores of this machine; ray: in parallel on a Ray cluster"""
+    """local: on all cores of this machine; ray: on a Ray cluster"""
+    processes: int | None = None
+    """worker processes of the local executor; by default one per core where that is worth starting them, 1: none, all
+    work is done in this process"""
     ray_address: str | None = None
     """address of a running Ray cluster, such as auto; by default one is started on this machine"""
     json: bool = False
@@ -108,10 +111,14 @@ class JobOptions:
         if self.executor == "ray":
             from bisimulator.jobs._ray import run_on_ray
 
+            if self.processes is not None:
+                raise ValueError(
+                    f"--processes {self.processes} is for --executor local; leave one of them out"
+                )
             return partial(run_on_ray, address=self.ray_address)
         if self.ray_address is not None:
             raise ValueError(f"--ray-address {self.ray_address} needs --executor ray; add it")
-        return run_locally
+        return partial(run_locally, processes=self.processes)
 
     def _tracker(self, specs: Sequence[Spec]) -> Listener | None:
         if self.track is None:

@@ -20,6 +20,8 @@ def population(
 ) -> None:
     """Summarise a file of people, and write it as settings of lending for other commands: --set @people.json.
 
+    A few seconds for 100,000 people.
+
     Args:
       path: CSV file with one person per line, or of a table with one group and score per line.
       people: columns of the file, and bins.

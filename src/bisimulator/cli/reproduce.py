@@ -20,8 +20,8 @@ def reproduce(
 ) -> None:
     """Run every method of every table of a paper, then write all tables, figures and the page.
 
-    About an hour on 2 cores, 15 minutes with --quick; other papers take less. It can be stopped at any time; the same
-    command resumes it.
+    About half an hour on 2 cores, 6 minutes with --quick; other papers take less. It can be stopped at any time; the
+    same command resumes it.
 
     Args:
       scenario: comma-separated environments; those of the paper by default.

@@ -19,6 +19,8 @@ def runs(
 ) -> None:
     """List the stored jobs, show one, verify their files, or remove what stopped jobs left behind.
 
+    Seconds.
+
     Args:
       action: list: all jobs, done, stopped, running or damaged; show: one job's configuration and result; verify:
         compare every file with its checksum; clean: remove the checkpoints of stopped jobs, unfinished files and

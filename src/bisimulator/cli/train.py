@@ -70,7 +70,7 @@ def make_train(method_name: str, typed: Sequence[str] = ()) -> Callable[..., Non
             "solver": None if solver_type is NoConfig else typed_options("solver", solver, typed),
             "config": typed_options("method", method, typed),
             "settings": parse_settings(settings),
-            "control": None if control == GoalConfig() else control,
+            "control": typed_options("control", control, typed) or None,
             **jobs.spec_fields,
         }
         if sweep_goal is not None:

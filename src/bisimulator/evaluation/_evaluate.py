@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from bisimulator._html import html_table
 from bisimulator._lazy import import_pandas
 from bisimulator.core import Env, Outcome, Params, Scenario, Values, require_env
+from bisimulator.core.compiling import BRIEFLY
 from bisimulator.errors import MAX_EPISODES, check_int, check_seeds
 from bisimulator.evaluation._decision_frame import decision_frame
 from bisimulator.evaluation.intervals import mean_and_interval
@@ -166,7 +167,10 @@ def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:
     """
 
     def run(keys: Key[Array, "B"]) -> tuple[Outcome, Array, Array]:
-        return _run(env.name, env.scenario, env.params, policy, keys, env.horizon)
+        ran: tuple[Outcome, Array, Array] = _run(
+            env.name, env.scenario, env.params, policy, keys, env.horizon
+        )
+        return ran
 
     flat, lowest, highest = in_batches(env, keys.reshape(-1), run)
     check_action_range(env, lowest.min(), highest.max())
@@ -174,8 +178,7 @@ def run_episodes(env: Env, policy: Policy, keys: Key[Array, "..."]) -> Outcome:
     return outcome
 
 
-@eqx.filter_jit
-def _run(
+def _run_episodes(
     name: str, scenario: Scenario, params: Params, policy: Policy, keys: Key[Array, "B"], horizon: int
 ) -> tuple[Outcome, Int[Array, "B"], Int[Array, "B"]]:
     """Outcomes, and the lowest and highest action of each episode."""
@@ -186,6 +189,9 @@ def _run(
         return summarise(decisions, state, scenario, params), *action_range(decisions)
 
     return jax.vmap(one)(keys)
+
+
+_run = eqx.filter_jit(_run_episodes, compiler_options=BRIEFLY)  # type: ignore[call-overload]
 
 
 def metric_columns(env: Env, outcome: Outcome) -> dict[str, Values]:

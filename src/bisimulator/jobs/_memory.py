@@ -10,15 +10,15 @@ from pathlib import Path
 
 import jax
 
-_PLENTY = 2**30  # bytes; below this, compiled programs are kept in case that they are needed again
+PLENTY = 2**30  # bytes; below this, compiled programs are kept in case that they are needed again
 
 
-def release() -> None:
+def release(plenty: float = PLENTY) -> None:
     """Give back what finished jobs hold: compiled programs, and memory that the allocator keeps for later.
 
     Without it each training of a reproduction would leave 100 MB behind.
     """
-    if resident() < _PLENTY:
+    if resident() < plenty:
         return
     jax.clear_caches()
     gc.collect()

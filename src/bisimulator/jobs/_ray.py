@@ -12,23 +12,21 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from bisimulator import files
-from bisimulator.errors import Interrupted, explain
-from bisimulator.jobs.executors import FAILURES, Event, Listener
-from bisimulator.jobs.parts import Part, join_stored, parts_of
+from bisimulator.errors import explain
+from bisimulator.jobs.dispatcher import Report, dispatch, progress_from_dict
+from bisimulator.jobs.executors import FAILURES, Listener, load_all
+from bisimulator.jobs.parts import Part
 from bisimulator.jobs.run import run
 from bisimulator.jobs.seal import CONFIG, DONE, RESULTS, seal
 from bisimulator.jobs.spec import Spec, spec_from_dict
-from bisimulator.jobs.store import Result, load
-from bisimulator.solvers.trainer import Progress
+from bisimulator.jobs.store import Result
 
-_RETRIES = 5
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_TO_STOP = 30.0
 
@@ -37,15 +35,11 @@ def run_on_ray(
     specs: Sequence[Spec], out: Path, tell: Listener, *, address: str | None = None
 ) -> list[Result | None]:
     """As many parts at a time as the cluster has cores for; a part whose worker dies is given to another."""
-    results = {job: load(out / spec.name, spec) for job, spec in enumerate(specs)}
-    for job, result in results.items():
-        if result is not None:
-            tell(Event(job, "kept", result=result))
-    left = [job for job, result in results.items() if result is None]
-    if left:
-        with _cluster(address) as ray:
-            results |= _Foreman(ray, specs, out, tell).work(left)
-    return [results[job] for job in range(len(specs))]
+    kept = load_all(specs, out, tell)
+    if kept is not None:
+        return kept
+    with _cluster(address) as ray:
+        return dispatch(_RayWorkers(ray), specs, out, tell)
 
 
 @contextmanager
@@ -79,131 +73,58 @@ def _cluster(address: str | None) -> Iterator[Any]:
             ray.shutdown()
 
 
-class _Foreman:
-    """Hands out the parts of jobs, listens, and hands out again what was lost with its worker."""
+class _RayWorkers:
+    """`dispatcher.Workers`: a task of Ray for each part."""
 
-    def __init__(self, ray: Any, specs: Sequence[Spec], out: Path, tell: Listener):
-        self._ray, self._specs, self._out, self._tell = ray, specs, out.absolute(), tell
-        self._tries: dict[Part, int] = {}
+    def __init__(self, ray: Any):
+        self._ray = ray
         self._tasks: dict[Any, Part] = {}
-        self._parts: dict[int, int] = {}  # how many each job has
-        self._left: dict[int, set[Part]] = {}  # of each job that is not finished
-        self._progress: dict[int, dict[int, Progress]] = {}  # job -> part -> how far it is
-        self._results: dict[int, Result | None] = {}
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
         # beside us, where it cannot be lost with another node
         self._notes = ray.remote(Notes).options(num_cpus=0, scheduling_strategy=here).remote()
 
-    def work(self, jobs: Sequence[int]) -> dict[int, Result | None]:
-        for job in jobs:
-            spec = self._specs[job]
-            parts = parts_of(job, spec, self._out)
-            files.write_json(self._out / spec.name / CONFIG, spec.to_dict())  # so that it is listed as begun
-            self._parts[job] = len(parts)
-            self._left[job] = {part for part in parts if load(part.folder, part.spec) is None}
-            for part in sorted(self._left[job], key=lambda part: part.index):
-                self._submit(part)
-        try:
-            for job in jobs:
-                self._finish_if_complete(job)
-            while self._tasks:
-                tasks = list(self._tasks)
-                ready, _ = self._ray.wait(tasks, num_returns=len(tasks), timeout=_SECONDS_BETWEEN_LOOKS)
-                self._listen()
-                for task in ready:
-                    if task in self._tasks:  # not given up meanwhile, with its job
-                        self._take(task, self._tasks.pop(task))
-        except KeyboardInterrupt:
-            jobs_left = len({part.job for part in self._tasks.values()})
-            self._stop(list(self._tasks))
-            raise Interrupted(
-                f"stopped with {jobs_left} jobs left; the same command goes on from there"
-            ) from None
-        return self._results
-
-    def _submit(self, part: Part) -> None:
-        task = self._ray.remote(work_on).options(num_cpus=1, max_retries=0)
+    def submit(self, part: Part) -> None:
+        one_core = {"env_vars": {"NPROC": "1"}}  # the threads of XLA's pool
+        task = self._ray.remote(work_on).options(num_cpus=1, max_retries=0, runtime_env=one_core)
         place = str(part.out), part.job, part.index
         self._tasks[task.remote(json.dumps(part.spec.to_dict()), *place, self._notes)] = part
 
-    def _take(self, task: Any, part: Part) -> None:
-        """Take a part's result, or have it done again if its worker died."""
+    def reports(self) -> Iterator[Report]:
+        tasks = list(self._tasks)
+        ready, _ = self._ray.wait(tasks, num_returns=len(tasks), timeout=_SECONDS_BETWEEN_LOOKS)
+        at_work = {(part.job, part.index): part for part in self._tasks.values()}
+        for place, progress in self._ray.get(self._notes.read.remote()).items():
+            if place not in at_work:  # what a part said before it was cancelled
+                continue
+            if progress is None:
+                yield Report(at_work[place], "begun")
+            else:
+                yield Report(at_work[place], "progress", progress_from_dict(progress))
+        for task in ready:
+            if task in self._tasks:  # not cancelled meanwhile
+                yield self._result(task, self._tasks.pop(task))
+
+    def cancel(self, parts: Collection[Part]) -> None:
+        tasks = [task for task, part in self._tasks.items() if part in parts]
+        for task in tasks:
+            self._ray.cancel(task, force=False)
+            del self._tasks[task]
+        if tasks:
+            self._ray.wait(tasks, num_returns=len(tasks), timeout=_SECONDS_TO_STOP)
+
+    def _result(self, task: Any, part: Part) -> Report:
         errors = self._ray.exceptions
         try:
             _take_over(part.folder, self._ray.get(task))
         except errors.RayTaskError as error:
             if not isinstance(error.cause, FAILURES):
                 raise
-            self._give_up(part.job, explain(error.cause))
+            return Report(part, "failed", message=explain(error.cause))
         except errors.RayError as error:
-            self._tries[part] = self._tries.get(part, 0) + 1
-            if self._tries[part] > _RETRIES:
-                self._give_up(part.job, f"its worker died {self._tries[part]} times ({error})")
-                return
-            self._progress.get(part.job, {}).pop(part.index, None)
-            self._tell(Event(part.job, "retried", message="its worker died, it is given to another"))
-            self._submit(part)
-        else:
-            self._left[part.job].discard(part)
-            self._finish_if_complete(part.job)
-
-    def _finish_if_complete(self, job: int) -> None:
-        """Join a job's parts when all of them are there; a part that was damaged meanwhile is done again."""
-        if self._left[job]:
-            return
-        result, damaged = join_stored(job, self._specs[job], self._out)
-        self._left[job] |= set(damaged)
-        for part in damaged:
-            self._submit(part)
-        if not damaged:
-            self._results[job] = result
-            self._tell(Event(job, "finished", result=result))
-
-    def _give_up(self, job: int, reason: str) -> None:
-        """A job of which a part fails has failed; its other parts are stopped."""
-        self._results[job] = None
-        others = [task for task, part in self._tasks.items() if part.job == job]
-        self._stop(others)
-        for task in others:
-            del self._tasks[task]
-        self._tell(Event(job, "failed", message=reason))
-
-    def _listen(self) -> None:
-        for (job, part), progress in self._ray.get(self._notes.read.remote()).items():
-            if job in self._results:  # what a part said before its job ended
-                continue
-            if job not in self._progress:
-                self._progress[job] = {}
-                self._tell(Event(job, "started"))
-            if progress is not None:
-                begun = self._progress[job]
-                begun[part] = Progress(**{**progress, "recall": tuple(progress["recall"])})
-                whole = together(list(begun.values()), self._parts[job])
-                self._tell(Event(job, "progress", progress=whole))
-
-    def _stop(self, tasks: Sequence[Any]) -> None:
-        """As Ctrl-C does: trainings write a checkpoint and end."""
-        for task in tasks:
-            self._ray.cancel(task, force=False)
-        if tasks:
-            self._ray.wait(list(tasks), num_returns=len(tasks), timeout=_SECONDS_TO_STOP)
-
-
-def together(parts: Sequence[Progress], count: int) -> Progress:
-    """How far a job is of whose `count` parts these have begun; one that is done does no more steps per second."""
-    first = parts[0]
-    running = [part for part in parts if part.update < part.updates]
-    return Progress(
-        update=sum(part.update for part in parts) // count,
-        updates=first.updates,
-        steps=sum(part.steps for part in parts) // count,
-        steps_per_second=sum(part.steps_per_second for part in running or parts),
-        episode_return=fmean(part.episode_return for part in parts),
-        recall=tuple(fmean(group) for group in zip(*(part.recall for part in parts), strict=True)),
-        diagnostics={name: fmean(part.diagnostics[name] for part in parts) for name in first.diagnostics},
-    )
+            return Report(part, "died", message=str(error))
+        return Report(part, "finished")
 
 
 class Notes:

@@ -19,7 +19,7 @@ from bisimulator.jobs._lock import only_one
 from bisimulator.jobs.learning_curves import Curves
 from bisimulator.jobs.seal import CONFIG, PARTS
 from bisimulator.jobs.spec import Spec
-from bisimulator.jobs.store import Result, load, save, with_weights
+from bisimulator.jobs.store import Result, load, save, weight_shapes, with_weights
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Part:
     index: int
     out: Path
     spec: Spec = dataclasses.field(compare=False)
+    job_folder: Path = dataclasses.field(compare=False)  # of the whole job
 
     @property
     def folder(self) -> Path:
@@ -38,29 +39,31 @@ class Part:
 
 def parts_of(job: int, spec: Spec, out: Path) -> list[Part]:
     """One part per seed of a training. A rule has nothing to train and stays whole, as does a single seed."""
+    whole = out / spec.name
     if spec.solver is None or len(spec.seeds) == 1:
-        return [Part(job, 0, out, spec)]
-    below = out / spec.name / PARTS
+        return [Part(job, 0, out, spec, whole)]
     return [
-        Part(job, i, below, dataclasses.replace(spec, seeds=(seed,))) for i, seed in enumerate(spec.seeds)
+        Part(job, i, whole / PARTS, dataclasses.replace(spec, seeds=(seed,)), whole)
+        for i, seed in enumerate(spec.seeds)
     ]
 
 
 def join_stored(job: int, spec: Spec, out: Path) -> tuple[Result | None, list[Part]]:
     """The result from the stored parts of a job, which it replaces; or None, and the parts that are not whole."""
     parts, folder = parts_of(job, spec, out), out / spec.name
+    kept = load(folder, spec)  # there is only one part, or another command was faster
+    if kept is not None:
+        return kept, []
     found = [load(part.folder, part.spec) for part in parts]
     missing = [part for part, result in zip(parts, found, strict=True) if result is None]
     if missing:
         return None, missing
-    if len(parts) == 1:
-        return found[0], []
-    whole = [with_weights(result) for result in found if result is not None]
-    joined = join(spec, whole)
+    like = weight_shapes(parts[0].spec)
+    joined = join(spec, [with_weights(result, like) for result in found if result is not None])
     with only_one(folder, patience=float("inf")):
         files.write_json(folder / CONFIG, spec.to_dict())
         save(joined, folder)
-    shutil.rmtree(folder / PARTS, ignore_errors=True)
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
     return joined, []
 
 

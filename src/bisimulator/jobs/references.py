@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from jaxtyping import Float
 
@@ -16,6 +17,7 @@ from bisimulator.goals import DEMANDS
 from bisimulator.jobs.spec import Spec
 from bisimulator.jobs.store import Result
 from bisimulator.policies import accept_all
+from bisimulator.solvers._shards import available_cores
 
 ACCEPT_ALL = "accept-all"
 _CRITERIA = {"recall_gap": "recall-gap", "credit_gap": "credit-gap"}  # by metric
@@ -52,7 +54,8 @@ def references(results: Sequence[Result]) -> dict[str, Reference]:
     by_scenario: dict[str, list[Result]] = {}
     for result in results:
         by_scenario.setdefault(result.spec.scenario, []).append(result)
-    return {name: _reference(jobs) for name, jobs in by_scenario.items()}
+    with ThreadPoolExecutor(available_cores()) as threads:
+        return dict(zip(by_scenario, threads.map(_reference, by_scenario.values()), strict=True))
 
 
 def _reference(results: Sequence[Result]) -> Reference:

@@ -151,15 +151,22 @@ def load_policies(folder: Path) -> tuple[Result, list[tuple[Env, Network]]]:
     return result, [_trained_policy(result, seed) for seed in result.spec.seeds]
 
 
-def with_weights(result: Result) -> Result:
-    """The result with the networks of all seeds. If it was loaded, they are read from its folder; a rule has none."""
+def weight_shapes(spec: Spec) -> Weights:
+    """The shapes of the networks and of the method's state of each shard of seeds."""
+    env = spec.make_env()
+    start = trainer.init_shapes(env, spec.make_solver(env), spec.seeds)
+    return [(shard.theta, shard.method) for shard in start]
+
+
+def with_weights(result: Result, like: Weights | None = None) -> Result:
+    """The result with the networks of all seeds. If it was loaded, they are read from its folder; a rule has none.
+
+    `like` are their shapes, for whoever knows them.
+    """
     spec, folder = result.spec, result.folder
     if spec.solver is None or result.weights is not None or folder is None:
         return result
-    env = spec.make_env()
-    solver = spec.make_solver(env)
-    start = trainer.init_shapes(env, solver, spec.seeds)
-    like = [(shard.theta, shard.method) for shard in start]
+    like = weight_shapes(spec) if like is None else like
     wrong = broken(folder, [WEIGHTS])
     for name, what in wrong.items():
         raise ValueError(f"{folder / name} {what}; run the job again with the command that made it")

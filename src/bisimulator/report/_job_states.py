@@ -49,6 +49,7 @@ class JobStates:
     def __init__(self, specs: Sequence[Spec], now: Callable[[], float] = time.monotonic):
         self.jobs = [JobState(spec, label) for spec, label in zip(specs, labels(specs), strict=True)]
         self._now = now
+        self._abreast = 1  # the most jobs that ran side by side
 
     def update(self, event: Event) -> JobState:
         job = self.jobs[event.job]
@@ -65,7 +66,12 @@ class JobStates:
         else:
             job.state, job.result, job.message = event.kind, event.result, event.message
             job.seconds = event.result.seconds if event.result else self._now() - job.began
+        self._abreast = max(self._abreast, self._running)
         return job
+
+    @property
+    def _running(self) -> int:
+        return sum(job.state == "running" for job in self.jobs)
 
     @property
     def done(self) -> int:
@@ -79,6 +85,16 @@ class JobStates:
 
     def remaining(self, job: JobState) -> float | None:
         """Seconds that a job still needs: by its own pace, or by what similar jobs took."""
+        work = self._work_left(job)
+        return None if work is None else work * self._slowdown
+
+    @property
+    def _slowdown(self) -> float:
+        """How much longer a job takes than its work: jobs that run side by side share the cores."""
+        return max(self._running, 1) / self._abreast
+
+    def _work_left(self, job: JobState) -> float | None:
+        """Seconds that a job still needs of one worker."""
         if job.share == 1.0:
             return 0.0
         whole = self._training_seconds(job)
@@ -87,12 +103,12 @@ class JobStates:
         expected = self._expected(job)
         if expected is None or job.state != "running":
             return expected
-        return max(expected - (self._now() - job.began), 0.0)
+        return max(expected - (self._now() - job.began) / self._slowdown, 0.0)
 
     @property
     def all_remaining(self) -> float | None:
-        left = [self.remaining(job) for job in self.jobs]
-        return None if any(x is None for x in left) else sum(x or 0.0 for x in left)
+        left = [self._work_left(job) for job in self.jobs]
+        return None if any(x is None for x in left) else sum(x or 0.0 for x in left) / self._abreast
 
     def _expected(self, job: JobState) -> float | None:
         """The mean of jobs with the same method, else with the same solver, else by the pace of all jobs."""
@@ -115,12 +131,12 @@ class JobStates:
         return sum(seconds for _, seconds in known) / steps * _steps(job) if known else None
 
     def _training_seconds(self, job: JobState) -> float | None:
-        """What a job took, or will take at its pace so far."""
+        """What a job took of one worker, or will take at its pace so far."""
         if job.result is not None:
             return job.seconds
         done = job.share - job.resumed_at
         trains = job.state == "running" and job.progress is not None and done > 0
-        return (self._now() - job.began) / done if trains else None
+        return (self._now() - job.began) / self._slowdown / done if trains else None
 
 
 def _steps(job: JobState) -> int:

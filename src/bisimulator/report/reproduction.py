@@ -15,7 +15,8 @@ def reproduction_sentence(results: Sequence[Result], seconds: float) -> str:
     """How many jobs ran and for how long, and how many published numbers are matched, beaten and missed."""
     counts = count_verdicts(compare_with_paper(results))
     return (
-        f"{len(results)} jobs, {clock(seconds)} of training and evaluation. Of the paper's {counts.total} numbers "
+        f"{len(results)} jobs, {clock(seconds)} of training and evaluation in all processes together. "
+        f"Of the paper's {counts.total} numbers "
         f"{counts.matched} are matched (the 95% intervals overlap), {counts.beaten} beaten, {counts.missed} missed and "
         f"{counts.not_run} not run. {width_sentence(counts)}"
     )
@@ -23,4 +24,7 @@ def reproduction_sentence(results: Sequence[Result], seconds: float) -> str:
 
 def points_reproduction(points: PaperPoints, seconds: float) -> str:
     """The same for the points of another paper."""
-    return f"{len(points.rows)} jobs, {clock(seconds)} of training and evaluation. {points_sentence(points)}"
+    return (
+        f"{len(points.rows)} jobs, {clock(seconds)} of training and evaluation in all processes together. "
+        f"{points_sentence(points)}"
+    )

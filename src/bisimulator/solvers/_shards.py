@@ -27,10 +27,18 @@ def shard_seeds(seeds: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [(seed,) for seed in seeds]
 
 
+def available_cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
 @contextmanager
 def on_all_cores() -> Iterator[MapShards]:
     """A map over shards in threads: one compiled loop of small steps keeps one core busy, not more."""
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(available_cores()) as threads:
 
         def map_shards(f: Callable[[A], B], shards: Iterable[A]) -> tuple[B, ...]:
             return tuple(threads.map(lambda shard: jax.block_until_ready(f(shard)), shards))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from bisimulator.core import Env, Outcome, Params, Scenario
+from bisimulator.core.compiling import BRIEFLY
 from bisimulator.policies import Network
 from bisimulator.simulation import evaluation_keys, plan, play, summarise
 from bisimulator.solvers._shards import Shards, on_all_cores, shard_seeds
@@ -56,12 +57,12 @@ def evaluate_training(
     return Evaluator(env, solver, seeds, episodes=episodes, greedy=greedy)(training)
 
 
-@partial(jax.jit, static_argnums=(0, 3))
+@partial(jax.jit, static_argnums=(0, 3), compiler_options=BRIEFLY)
 def _plan(scenario: Scenario, params: Params, keys: Key[Array, "S E"], horizon: int) -> PyTree:
     return jax.vmap(jax.vmap(lambda key: plan(scenario, key, params, horizon)))(keys)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 5, 6))
+@partial(jax.jit, static_argnums=(0, 1, 5, 6), compiler_options=BRIEFLY)
 def _play(
     solver: Solver,
     scenario: Scenario,

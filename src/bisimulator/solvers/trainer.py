@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,6 +16,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from numpy.typing import NDArray
 
 from bisimulator.core import ANOTHER_BRANCH, Env, Params, Scenario, View
+from bisimulator.core.compiling import BRIEFLY
 from bisimulator.errors import Interrupted, check_int
 from bisimulator.methods.hooks import LearnedMethod, Method
 from bisimulator.solvers._interrupt import interruptible
@@ -28,6 +30,7 @@ SOLVERS: dict[str, tuple[type[Solver], type[SolverConfig]]] = {
     "dqn": (DQN, DQNConfig),
 }
 _SECONDS_PER_CHUNK = 1.0
+_BRIEF_STEPS = 100_000  # per seed; shorter trainings compile longer than they run
 CHECKPOINT_SECONDS = 5.0  # the most that a kill costs; a checkpoint of the paper's jobs takes about 10 ms
 _CHECKPOINT_SHARE = 0.05  # the most of the time that checkpoints take, for jobs with large ones
 _COUNTED = ("reward", "approved", "qualified", "approved_qualified")  # logs that are counts of decisions
@@ -179,18 +182,37 @@ def _join(logs: list[dict[str, NDArray[np.float32]]]) -> dict[str, NDArray[np.fl
     return {name: np.concatenate([log[name] for log in logs]) for name in logs[0]}
 
 
-# it runs once, so optimising it takes longer than it saves
-@partial(jax.jit, static_argnums=(0, 1), compiler_options={"xla_backend_optimization_level": 1})
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=BRIEFLY)
 def _init(solver: Solver, scenario: Scenario, params: Params, keys: Key[Array, "S"]) -> TrainingState:
     started: TrainingState = solver.init(keys, Env("", scenario, params))
     return started
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
 def _advance(
-    solver: Solver, scenario: Scenario, params: Params, training: TrainingState, count: Int[Array, ""]
+    solver: Solver, scenario: Scenario, params: Params, training: TrainingState, count: int
 ) -> tuple[TrainingState, dict[str, Array], dict[str, Array]]:
     """`count` updates; the sum of their logs and the last ones, each with the first update that was not finite."""
+    advance = _jit_advance(_is_brief(solver))
+    advanced: tuple[TrainingState, dict[str, Array], dict[str, Array]] = advance(
+        solver, scenario, params, training, count
+    )
+    return advanced
+
+
+@cache
+def _jit_advance(briefly: bool) -> Callable[..., Any]:
+    options = BRIEFLY if briefly else None
+    return jax.jit(_updates, static_argnums=(0, 1), donate_argnums=3, compiler_options=options)
+
+
+def _is_brief(solver: Solver) -> bool:
+    """Whether the training is over before optimising its program would have paid off."""
+    return solver.updates * solver.config.batch < _BRIEF_STEPS
+
+
+def _updates(
+    solver: Solver, scenario: Scenario, params: Params, training: TrainingState, count: Int[Array, ""]
+) -> tuple[TrainingState, dict[str, Array], dict[str, Array]]:
     one_update = jax.jit(solver.update, static_argnums=1)  # traced once for the shapes and the loop
 
     def body(_: Array, carry: tuple[TrainingState, PyTree, PyTree, Array]) -> PyTree:
@@ -227,12 +249,22 @@ def _check_finite(bad: NDArray[np.generic]) -> None:
         )
 
 
-@partial(jax.jit, static_argnums=(0, 1), static_argnames="horizon")
 def _adapt(
     solver: Solver, scenario: Scenario, params: Params, training: TrainingState, horizon: int
 ) -> TrainingState:
     """The method's change of the observation dynamics, for every seed side by side."""
+    adapted: TrainingState = _jit_adapt(_is_brief(solver))(solver, scenario, params, training, horizon)
+    return adapted
 
+
+@cache
+def _jit_adapt(briefly: bool) -> Callable[..., Any]:
+    return jax.jit(_adaptation, static_argnums=(0, 1, 4), compiler_options=BRIEFLY if briefly else None)
+
+
+def _adaptation(
+    solver: Solver, scenario: Scenario, params: Params, training: TrainingState, horizon: int
+) -> TrainingState:
     def one(key: Key[Array, ""], theta: PyTree, state: PyTree) -> PyTree:
         key = jax.random.fold_in(jax.random.fold_in(key, training.update), ANOTHER_BRANCH)
         return solver.method.adapt(key, state, solver.behave(theta), scenario, params, horizon)
