@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bisimulator
 from bisimulator import registry
 from bisimulator.goals import DEMANDS, Goal, GoalConfig, Moments
-from bisimulator.methods.goal_hooks import Priced, with_goal
+from bisimulator.methods.goal_hooks import Grouped, with_goal
 from bisimulator.methods.hooks import LearnedMethod, Plain, standardise
 from bisimulator.solvers import trainer
 from tests.methods.batches import group_batch, random_batch
@@ -371,7 +371,7 @@ def test_a_policy_that_does_not_see_the_group_weighs_balanced_lives_by_the_sizes
     method = with_goal(Goal.parse("min-recall=0.9"), env, **BLIND)(Plain())
     group, gain = jnp.arange(40) % 4, jnp.where(jnp.arange(40) < 20, 1.0, -1.0)
     features = jnp.zeros((40, method.controller.num_features))
-    extras = Priced((), group, features)
+    extras = Grouped((), group)
     found = method.advantage(start(method, env), jnp.concatenate([gain[:, None], features], -1), extras)
     spans = np.array([np.ptp(np.asarray(found)[np.asarray(group) == g]) for g in range(4)])
     np.testing.assert_allclose(spans / spans.sum(), env.params.group_probs, rtol=1e-5)

@@ -27,7 +27,8 @@ class LifeState(eqx.Module):
 
 def reset(key: Key[Array, ""], params: Params) -> LifeState:
     """A person who applies at least once, at the time of the first application."""
-    *k_person, k_first = jax.random.split(key, 4)
+    # the keys of a split, one by one: those that are not used cost nothing
+    *k_person, k_first = (jax.random.fold_in(key, i) for i in range(4))
     never = jnp.exp(params.horizon * jnp.log1p(-1 / params.population))
     wait = _wait(jax.random.uniform(k_first) * (1 - never), params)
     return LifeState(draw_people(k_person, params, ()), jnp.minimum(wait, params.horizon - 1))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TypeAlias
 
 import equinox as eqx
 import jax
@@ -24,6 +23,8 @@ FEATURES = 16  # P, the last of which is constant
 _STEEPNESS = 12.0  # of the features: observations lie in 0..1
 _WEIGHTS = 4  # L: luck is weighted with this many of the features, because when it matters depends on the observation
 _RIDGE = 1e-3  # of the rows; and 1: the regression of a group that was hardly seen corrects nothing
+_EVERY = 4  # the regression of outcomes, which grows with all decisions, needs only every fourth step
+_BLOCK = 64  # lives that are added at once: most decisions end none
 
 
 class LifeState(eqx.Module):
@@ -32,7 +33,7 @@ class LifeState(eqx.Module):
     weights: Float[Array, "D P-1"]
     offsets: Float[Array, "P-1"]
     starting: Bool[Array, "E"]  # whether the next decision is the first of a life
-    so_far: Float[Array, "E 2L+M"]  # luck and moments
+    so_far: Float[Array, "E 2L+M"]  # luck and moments of the current lives
     start: Float[Array, "E P"]  # features of the first observation
     all_starts: Float[Array, "G P"]  # of all lives
     squares: Float[Array, "G V V"]  # of the lives in the window
@@ -43,7 +44,14 @@ class LifeState(eqx.Module):
     outcome_products: Float[Array, "2G P"]
 
 
-_Lives: TypeAlias = tuple[Bool[Array, "E"], Float[Array, "E 2L+M"], Float[Array, "E P"]]
+class _Ended(eqx.Module):
+    """Every decision as if it ended its life, and which of them did."""
+
+    ends: Bool[Array, "N"]
+    group: Int[Array, "N"]
+    life: Float[Array, "N 2L+M"]  # luck and moments
+    began: Int[Array, "N"]  # row of `starts`
+    starts: Float[Array, "N+E P"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,19 +105,23 @@ class LifeMeasure:
         luck, state = self._luck(state, features, moments, group)
         counted = jnp.concatenate([luck, moments], -1)
         ended = terminated | truncated
+        begins = jnp.concatenate([state.starting[None], ended[:-1]])
 
-        def decide(carry: _Lives, decision: tuple[Array, Array, Array]) -> tuple[_Lives, tuple[Array, Array]]:
-            """Of the current lives, with this decision: what they have counted, and how they began."""
-            starting, so_far, start = carry
-            counts, features, ends = decision
-            so_far = jnp.where(starting[:, None], 0.0, so_far) + counts
-            start = jnp.where(starting[:, None], features, start)
-            return (ends, so_far, start), (so_far, start)
+        def decide(so_far: Float[Array, "E 2L+M"], decision: tuple[Array, Array]) -> tuple[Array, Array]:
+            """What the current lives have counted, with this decision."""
+            counts, begins = decision
+            so_far = jnp.where(begins[:, None], 0.0, so_far) + counts
+            return so_far, so_far
 
-        lives = (state.starting, state.so_far, state.start)
-        (starting, so_far, start), (of_life, starts) = jax.lax.scan(decide, lives, (counted, features, ended))
-        state = dataclasses.replace(state, starting=starting, so_far=so_far, start=start)
-        return self._add(state, of_life, starts, group, terminated)
+        so_far, of_life = jax.lax.scan(decide, state.so_far, (counted, begins))
+        num_steps, num_envs = group.shape
+        step, env = jnp.arange(num_steps)[:, None], jnp.arange(num_envs)[None]
+        first = jax.lax.cummax(jnp.where(begins, step, -1))  # first steps of lives; -1: before these
+        began = jnp.where(first < 0, num_steps, first) * num_envs + env
+        starts = jnp.concatenate([_rows(features), state.start])
+        lives = _Ended(terminated.reshape(-1), group.reshape(-1), _rows(of_life), began.reshape(-1), starts)
+        state = dataclasses.replace(state, starting=ended[-1], so_far=so_far, start=starts[began[-1]])
+        return self._add(state, lives)
 
     def _luck(
         self,
@@ -125,8 +137,9 @@ class LifeMeasure:
         surprise = qualified - (coefficients[cell] * features).sum(-1)
         weighted = surprise[..., None] * features[..., -_WEIGHTS:]
         luck = jnp.concatenate([jnp.where(accepted[..., None] == a, weighted, 0.0) for a in (0, 1)], -1)
-        rows, member = _rows(features), _members(cell, 2 * len(state.all_starts))
-        squares = jnp.einsum("nk,np,nq->kpq", member, rows, rows)
+        some, cell, qualified = (x[::_EVERY] for x in (features, cell, qualified))
+        rows, member = _rows(some), jax.nn.one_hot(cell.reshape(-1), 2 * len(state.all_starts))
+        squares = _by_member(member, rows, rows)
         products = (member * qualified.reshape(-1, 1)).T @ rows
         return luck, dataclasses.replace(
             state,
@@ -134,29 +147,39 @@ class LifeMeasure:
             outcome_products=state.outcome_products + products,
         )
 
-    def _add(
-        self,
-        state: LifeState,
-        of_life: Float[Array, "T E 2L+M"],
-        start: Float[Array, "T E P"],
-        group: Int[Array, "T E"],
-        terminated: Bool[Array, "T E"],
-    ) -> LifeState:
+    def _add(self, state: LifeState, lives: _Ended) -> LifeState:
         """Add the lives that ended to the sums of their groups."""
-        luck, life = jnp.split(_rows(of_life), [2 * _WEIGHTS], -1)
-        covariates = jnp.concatenate([luck, _rows(start)], -1)
-        member = _members(group, len(state.all_starts)) * terminated.reshape(-1, 1)
-        window, recent = (math.exp(-group.size / decisions) for decisions in (self.window, self.recent))
-        squares = jnp.einsum("ng,np,nq->gpq", member, covariates, covariates)
-        products = jnp.einsum("ng,np,nm->gpm", member, covariates, life)
-        return dataclasses.replace(
+        count, number = lives.ends.size, lives.ends.sum()
+        window, recent = (math.exp(-count / decisions) for decisions in (self.window, self.recent))
+        state = dataclasses.replace(
             state,
-            all_starts=state.all_starts + member.T @ _rows(start),
-            squares=window * state.squares + squares,
-            products=window * state.products + products,
-            recent_covariates=recent * state.recent_covariates + member.T @ covariates,
-            recent=recent * state.recent + member.T @ life,
+            squares=window * state.squares,
+            products=window * state.products,
+            recent_covariates=recent * state.recent_covariates,
+            recent=recent * state.recent,
         )
+        place = jnp.where(lives.ends, jnp.cumsum(lives.ends) - 1, count + _BLOCK)
+        ended = jnp.zeros(count + _BLOCK, jnp.int32).at[place].set(jnp.arange(count), mode="drop")
+
+        def add(carry: tuple[Int[Array, ""], LifeState]) -> tuple[Int[Array, ""], LifeState]:
+            """Add the next lives."""
+            done, state = carry
+            chosen = jax.lax.dynamic_slice(ended, (done,), (_BLOCK,))
+            luck, life = jnp.split(lives.life[chosen], [2 * _WEIGHTS], -1)
+            start = lives.starts[lives.began[chosen]]
+            covariates = jnp.concatenate([luck, start], -1)
+            member = jax.nn.one_hot(lives.group[chosen], len(state.all_starts))
+            member *= (done + jnp.arange(_BLOCK) < number)[:, None]
+            return done + _BLOCK, dataclasses.replace(
+                state,
+                all_starts=state.all_starts + member.T @ start,
+                squares=state.squares + _by_member(member, covariates, covariates),
+                products=state.products + _by_member(member, covariates, life),
+                recent_covariates=state.recent_covariates + member.T @ covariates,
+                recent=state.recent + member.T @ life,
+            )
+
+        return jax.lax.while_loop(lambda carry: carry[0] < number, add, (jnp.int32(0), state))[1]
 
     def moments(self, state: LifeState) -> Float[Array, "G M"]:
         """Of the newest lives, corrected."""
@@ -180,19 +203,17 @@ def _rows(x: Float[Array, "T E N"]) -> Float[Array, "T*E N"]:
     return x.reshape(-1, x.shape[-1])
 
 
-def _members(group: Int[Array, "T E"], number: int) -> Float[Array, "T*E G"]:
-    return jax.nn.one_hot(group.reshape(-1), number)
+def _by_member(
+    member: Float[Array, "N G"], a: Float[Array, "N P"], b: Float[Array, "N Q"]
+) -> Float[Array, "G P Q"]:
+    """The sums of a b' over each group's rows, as one product."""
+    of_group = (member[:, :, None] * b[:, None]).reshape(len(b), -1)
+    return (a.T @ of_group).reshape(a.shape[-1], -1, b.shape[-1]).swapaxes(0, 1)
 
 
 def _solve(squares: Float[Array, "G P P"], target: Float[Array, "G P"]) -> Float[Array, "G P"]:
-    """(squares + ridge) x = target by elimination: few unknowns, and no call of LAPACK in a compiled loop."""
-    size = squares.shape[-1]
+    """(squares + ridge) x = target."""
     ridge = 1 + _RIDGE * squares[:, -1:, -1:]  # the constant feature's square: the number of rows
-    system = jnp.concatenate([squares + ridge * jnp.eye(size)[None], target[..., None]], -1)
-
-    def eliminate(k: int, system: Float[Array, "G P P+1"]) -> Float[Array, "G P P+1"]:
-        row = system[:, k] / system[:, k, k, None]
-        return (system - system[:, :, k, None] * row[:, None]).at[:, k].set(row)
-
-    solved: Float[Array, "G P P+1"] = jax.lax.fori_loop(0, size, eliminate, system)
-    return solved[..., -1]
+    factor = jnp.linalg.cholesky(squares + ridge * jnp.eye(squares.shape[-1])[None])
+    solved: Float[Array, "G P 1"] = jax.scipy.linalg.cho_solve((factor, True), target[..., None])
+    return solved[..., 0]

@@ -156,12 +156,11 @@ def _first_observations(key: Key[Array, ""], env: Env, number: int) -> Float[Arr
     return jax.vmap(one)(jax.random.split(key, number))
 
 
-class Priced(eqx.Module):
+class Grouped(eqx.Module):
     """Data per transition of a method with a goal in streams."""
 
     inner: PyTree  # the extras of the method underneath
     group: Int[Array, "*B"]
-    prices: Float[Array, "*B F"]  # of the decision's features
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,9 +177,9 @@ class GoalStreams(GoalHooks):
 
     def learn(self, key: Key[Array, ""], state: GoalState, batch: Transitions) -> tuple[GoalState, PyTree]:
         after, extras = super().learn(key, state, batch)
-        return after, Priced(extras, batch.group, self.controller.prices(state.control)[batch.group])
+        return after, Grouped(extras, batch.group)
 
-    def reward(self, state: GoalState, batch: Transitions, extras: Priced) -> Float[Array, "*B"]:
+    def reward(self, state: GoalState, batch: Transitions, extras: Grouped) -> Float[Array, "*B"]:
         return self.inner.reward(state.inner, batch, extras.inner)
 
     def num_streams(self, env: Env) -> int:
@@ -191,17 +190,20 @@ class GoalStreams(GoalHooks):
         return jnp.concatenate([features, self.inner.streams(state.inner, batch)], -1)
 
     def advantage(
-        self, state: GoalState, advantages: Float[Array, "B 1+K"], extras: Priced
+        self, state: GoalState, advantages: Float[Array, "B 1+K"], extras: Grouped
     ) -> Float[Array, "B"]:
         own, features, inner = jnp.split(advantages, [1, 1 + self.controller.num_features], axis=-1)
-        of_goal = (extras.prices * features).sum(-1)
-        combined = own[:, 0] + of_goal
-        if self.group_blind and self.balanced:
-            combined *= self.controller.num_groups * jnp.asarray(self.controller.shares)[extras.group]
-        if not self.group_blind:
-            parts = (_centred(x, extras.group, self.controller.num_groups) for x in (own[:, 0], of_goal))
-            (own_part, own_square), (goal_part, goal_square) = parts
-            combined = (own_part + goal_part) / jnp.sqrt(own_square + goal_square + 1e-6)
+        of_group = jax.nn.one_hot(extras.group, self.controller.num_groups, axis=0)
+        prices = jax.vmap(_of_each, (1, None))(self.controller.prices(state.control), of_group)
+        of_reward, of_goal = own[:, 0], (prices * features.T).sum(0)
+        if self.group_blind:
+            combined = of_reward + of_goal
+            if self.balanced:
+                combined *= self.controller.num_groups * jnp.asarray(self.controller.shares)[extras.group]
+        else:
+            of_reward, of_goal = (x - _of_each(_means(x, of_group), of_group) for x in (of_reward, of_goal))
+            square = _of_each(_means(of_reward**2 + of_goal**2, of_group), of_group)
+            combined = (of_reward + of_goal) / jnp.sqrt(square + 1e-6)
         return self.inner.advantage(
             state.inner, jnp.concatenate([combined[:, None], inner], -1), extras.inner
         )
@@ -210,14 +212,13 @@ class GoalStreams(GoalHooks):
         return super().used_hooks() | {"learn", "num_streams", "streams", "advantage"}
 
 
-def _centred(
-    x: Float[Array, "B"], group: Int[Array, "B"], num_groups: int
-) -> tuple[Float[Array, "B"], Float[Array, "B"]]:
-    """Without the mean of its group; and the group's mean square of that."""
-    of_group = jax.nn.one_hot(group, num_groups)
-    count = jnp.maximum(of_group.sum(0), 1.0)
-    x = x - (x @ of_group / count)[group]
-    return x, (x**2 @ of_group / count)[group]
+def _means(x: Float[Array, "B"], of_group: Float[Array, "G B"]) -> Float[Array, "G"]:
+    return (of_group * x[None]).sum(1) / jnp.maximum(of_group.sum(1), 1.0)
+
+
+def _of_each(of_groups: Float[Array, "G"], of_group: Float[Array, "G B"]) -> Float[Array, "B"]:
+    """What everybody's group has. By sums, because small gathers and products take XLA three times as long."""
+    return (of_groups[:, None] * of_group).sum(0)
 
 
 def with_goal(
