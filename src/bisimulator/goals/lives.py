@@ -23,7 +23,7 @@ FEATURES = 16  # P, the last of which is constant
 _STEEPNESS = 12.0  # of the features: observations lie in 0..1
 _WEIGHTS = 4  # L: luck is weighted with this many of the features, because when it matters depends on the observation
 _RIDGE = 1e-3  # of the rows; and 1: the regression of a group that was hardly seen corrects nothing
-_EVERY = 4  # the regression of outcomes, which grows with all decisions, needs only every fourth step
+_EVERY = 1  # the regression of outcomes, which grows with all decisions, needs only every fourth step
 _BLOCK = 64  # lives that are added at once: most decisions end none
 
 
@@ -64,17 +64,20 @@ class LifeMeasure:
     def init(
         self,
         key: Key[Array, ""],
-        centres: Float[Array, "P-1 D"],
+        starts: Float[Array, "N D"],
+        groups: Int[Array, "N"],
         *,
         num_envs: int,
         num_groups: int,
         group_entries: int,
         num_moments: int,
     ) -> LifeState:
-        """`centres` are first observations, at each of which one of the features changes."""
+        """`starts` and `groups`: first observations of many people. At some of them the features change."""
+        centres = starts[: FEATURES - 1]
         weights = jax.random.normal(key, centres.T.shape) * _STEEPNESS
         weights = weights.at[1 : 1 + group_entries].set(0.0)  # every group has its own regression
         offsets = -(centres.T * weights).sum(0)
+        all_starts = jax.nn.one_hot(groups, num_groups, axis=0) @ _features(weights, offsets, starts)
         covariates, zeros = 2 * _WEIGHTS + FEATURES, jnp.zeros
         return LifeState(
             weights,
@@ -82,7 +85,7 @@ class LifeMeasure:
             jnp.ones(num_envs, bool),
             zeros((num_envs, 2 * _WEIGHTS + num_moments)),
             zeros((num_envs, FEATURES)),
-            zeros((num_groups, FEATURES)),
+            all_starts,
             zeros((num_groups, covariates, covariates)),
             zeros((num_groups, covariates, num_moments)),
             zeros((num_groups, covariates)),

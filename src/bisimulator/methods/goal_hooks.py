@@ -14,9 +14,12 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from bisimulator.core import ANOTHER_BRANCH, Act, Env, Params, Scenario
 from bisimulator.goals import Goal
 from bisimulator.goals.control import Controller, ControlState, GoalConfig
-from bisimulator.goals.lives import FEATURES, LifeMeasure, LifeState
+from bisimulator.goals.lives import LifeMeasure, LifeState
 from bisimulator.goals.moments import decision_moments, group_moments
 from bisimulator.methods.hooks import Hook, Method, Transitions
+
+
+_STARTS = 2**18  # people of whom it is known from the beginning how their lives begin
 
 
 class GoalState(eqx.Module):
@@ -42,7 +45,7 @@ class GoalHooks(Method):
             k_starts, k_lives = jax.random.split(jax.random.fold_in(key, ANOTHER_BRANCH))
             lives = self.lives.init(
                 k_lives,
-                _first_observations(k_starts, env, FEATURES - 1),
+                *_first_observations(k_starts, env, _STARTS),
                 num_envs=num_envs,
                 num_groups=env.num_groups,
                 group_entries=env.group_entries,
@@ -149,9 +152,14 @@ class GoalHooks(Method):
         return moments, batch.group
 
 
-def _first_observations(key: Key[Array, ""], env: Env, number: int) -> Float[Array, "N D"]:
-    def one(key: Key[Array, ""]) -> Float[Array, "D"]:
-        return env.scenario.observe(env.scenario.reset(key, env.params), env.params)
+def _first_observations(
+    key: Key[Array, ""], env: Env, number: int
+) -> tuple[Float[Array, "N D"], Int[Array, "N"]]:
+    """Of new people, and their groups."""
+
+    def one(key: Key[Array, ""]) -> tuple[Float[Array, "D"], Int[Array, ""]]:
+        state = env.scenario.reset(key, env.params)
+        return env.scenario.observe(state, env.params), env.scenario.snapshot(state).group[0]
 
     return jax.vmap(one)(jax.random.split(key, number))
 
