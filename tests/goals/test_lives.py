@@ -93,6 +93,28 @@ def test_small_samples_come_nearer_to_the_truth(key):
         assert (better.var(0) < 0.5 * raw.var(0)).all()
 
 
+def test_how_lives_begin_may_be_known_before_the_first_one(key):
+    """Unknown, it has to be learned from the lives met, and their chance would be in every rate."""
+    rng, errors = np.random.default_rng(5), {}
+    group = rng.integers(0, GROUPS, 200_000)
+    people = rng.uniform(size=(len(group), 2)).astype(np.float32)
+    for known in (False, True):
+        found = []
+        for seed in range(20):
+            stream, state = Stream(seed), start(key)
+            if known:
+                state = state.with_starts(people, group)
+                np.testing.assert_array_equal(state.all_starts[:, -1], np.bincount(group))
+            rates = []
+            for _ in range(12):
+                state = measure(state, *stream.batch())
+                rates.append(moments(state))
+            approved, applied = np.mean(rates[4:], 0)[:, [M.APPROVED, M.APPLIED]].T
+            found.append(approved / applied - (1 - np.array([0.4, 0.6])))
+        errors[known] = np.square(found).mean()
+    assert errors[True] < 0.5 * errors[False]
+
+
 def test_luck_is_zero_on_average(key):
     stream, state, found = Stream(2), start(key), []
     for _ in range(60):

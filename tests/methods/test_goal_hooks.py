@@ -38,7 +38,7 @@ def lending(groups):
 
 
 def start(method, env=ENV):
-    return method.init(jax.random.key(0), env, 3)
+    return method.init(jax.random.key(0), env if method.lives is None else env.life(), 3)
 
 
 def batch_with(accepted, groups=2, seed=0, **other):
@@ -340,7 +340,8 @@ def test_streams_of_a_goal_add_up_to_the_correction(goal):
         flat = jnp.concatenate([batch.reward[..., None], streams], -1).reshape(-1, 1 + streams.shape[-1])
         of_flat = jax.tree.map(lambda x: x.reshape(len(flat), *x.shape[2:]), extras)
         advantage = method.advantage(state, flat, of_flat)
-        return corrected, paid, streams, extras.prices, advantage, standardise(corrected.reshape(-1))
+        prices = method.controller.prices(state.control)[batch.group]
+        return corrected, paid, streams, prices, advantage, standardise(corrected.reshape(-1))
 
     corrected, paid, streams, prices, advantage, standardised = map(np.asarray, computed(batch, unequal))
     expected = corrected - np.asarray(batch.reward)

@@ -1,8 +1,8 @@
 """Rates of a policy from few lives: what does not depend on the policy explains most of the difference between samples.
 
 How a life goes depends on the person's first observation and on luck: whether somebody with these observations turns
-out to be qualified. The policy changes the distribution of neither. The first is known from all lives so far, and luck
-is 0 on average. The lives of the newest decisions are a small sample, whose moments are corrected by how far both are
+out to be qualified. The policy changes the distribution of neither. The first is known from many people, and luck is 0
+on average. The lives of the newest decisions are a small sample, whose moments are corrected by how far both are
 from what is usual: a regression estimator whose control variates are random features of first observations, and sums of
 luck. It has no delay, and no bias with fixed coefficients.
 """
@@ -23,7 +23,6 @@ FEATURES = 16  # P, the last of which is constant
 _STEEPNESS = 12.0  # of the features: observations lie in 0..1
 _WEIGHTS = 4  # L: luck is weighted with this many of the features, because when it matters depends on the observation
 _RIDGE = 1e-3  # of the rows; and 1: the regression of a group that was hardly seen corrects nothing
-_EVERY = 1  # the regression of outcomes, which grows with all decisions, needs only every fourth step
 _BLOCK = 64  # lives that are added at once: most decisions end none
 
 
@@ -35,13 +34,19 @@ class LifeState(eqx.Module):
     starting: Bool[Array, "E"]  # whether the next decision is the first of a life
     so_far: Float[Array, "E 2L+M"]  # luck and moments of the current lives
     start: Float[Array, "E P"]  # features of the first observation
-    all_starts: Float[Array, "G P"]  # of all lives
+    all_starts: Float[Array, "G P"]  # of everybody who is known
     squares: Float[Array, "G V V"]  # of the lives in the window
     products: Float[Array, "G V M"]
     recent_covariates: Float[Array, "G V"]  # of the newest lives
     recent: Float[Array, "G M"]
     outcome_squares: Float[Array, "2G P P"]  # of all decisions, by group and acceptance
     outcome_products: Float[Array, "2G P"]
+
+    def with_starts(self, obs: Float[Array, "N D"], group: Int[Array, "N"]) -> LifeState:
+        """Knowing also how the lives of these people begin."""
+        of_group = jax.nn.one_hot(group, len(self.all_starts), axis=0)
+        starts = of_group @ _features(self.weights, self.offsets, obs)
+        return dataclasses.replace(self, all_starts=self.all_starts + starts)
 
 
 class _Ended(eqx.Module):
@@ -64,20 +69,17 @@ class LifeMeasure:
     def init(
         self,
         key: Key[Array, ""],
-        starts: Float[Array, "N D"],
-        groups: Int[Array, "N"],
+        centres: Float[Array, "P-1 D"],
         *,
         num_envs: int,
         num_groups: int,
         group_entries: int,
         num_moments: int,
     ) -> LifeState:
-        """`starts` and `groups`: first observations of many people. At some of them the features change."""
-        centres = starts[: FEATURES - 1]
+        """`centres` are first observations, at each of which one of the features changes."""
         weights = jax.random.normal(key, centres.T.shape) * _STEEPNESS
         weights = weights.at[1 : 1 + group_entries].set(0.0)  # every group has its own regression
         offsets = -(centres.T * weights).sum(0)
-        all_starts = jax.nn.one_hot(groups, num_groups, axis=0) @ _features(weights, offsets, starts)
         covariates, zeros = 2 * _WEIGHTS + FEATURES, jnp.zeros
         return LifeState(
             weights,
@@ -85,7 +87,7 @@ class LifeMeasure:
             jnp.ones(num_envs, bool),
             zeros((num_envs, 2 * _WEIGHTS + num_moments)),
             zeros((num_envs, FEATURES)),
-            all_starts,
+            zeros((num_groups, FEATURES)),
             zeros((num_groups, covariates, covariates)),
             zeros((num_groups, covariates, num_moments)),
             zeros((num_groups, covariates)),
@@ -140,8 +142,7 @@ class LifeMeasure:
         surprise = qualified - (coefficients[cell] * features).sum(-1)
         weighted = surprise[..., None] * features[..., -_WEIGHTS:]
         luck = jnp.concatenate([jnp.where(accepted[..., None] == a, weighted, 0.0) for a in (0, 1)], -1)
-        some, cell, qualified = (x[::_EVERY] for x in (features, cell, qualified))
-        rows, member = _rows(some), jax.nn.one_hot(cell.reshape(-1), 2 * len(state.all_starts))
+        rows, member = _rows(features), jax.nn.one_hot(cell.reshape(-1), 2 * len(state.all_starts))
         squares = _by_member(member, rows, rows)
         products = (member * qualified.reshape(-1, 1)).T @ rows
         return luck, dataclasses.replace(

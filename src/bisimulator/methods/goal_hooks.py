@@ -14,12 +14,12 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from bisimulator.core import ANOTHER_BRANCH, Act, Env, Params, Scenario
 from bisimulator.goals import Goal
 from bisimulator.goals.control import Controller, ControlState, GoalConfig
-from bisimulator.goals.lives import LifeMeasure, LifeState
+from bisimulator.goals.lives import FEATURES, LifeMeasure, LifeState
 from bisimulator.goals.moments import decision_moments, group_moments
 from bisimulator.methods.hooks import Hook, Method, Transitions
 
-
-_STARTS = 2**18  # people of whom it is known from the beginning how their lives begin
+# people of whom it is known from the beginning how their lives begin: 256 times as many as are drawn at once
+_DRAWN, _DRAWS = 1024, 256
 
 
 class GoalState(eqx.Module):
@@ -40,18 +40,25 @@ class GoalHooks(Method):
     lives: LifeMeasure | None = None
 
     def init(self, key: Key[Array, ""], env: Env, num_envs: int) -> GoalState:
-        lives = None
-        if self.lives is not None:
-            k_starts, k_lives = jax.random.split(jax.random.fold_in(key, ANOTHER_BRANCH))
-            lives = self.lives.init(
-                k_lives,
-                *_first_observations(k_starts, env, _STARTS),
-                num_envs=num_envs,
-                num_groups=env.num_groups,
-                group_entries=env.group_entries,
-                num_moments=self.controller.num_moments,
-            )
+        lives = None if self.lives is None else self._known_lives(self.lives, key, env, num_envs)
         return GoalState(self.inner.init(key, env, num_envs), self.controller.init(), lives)
+
+    def _known_lives(self, measure: LifeMeasure, key: Key[Array, ""], env: Env, num_envs: int) -> LifeState:
+        """What is known of lives before the first one: how those of many people begin."""
+        k_centres, k_lives, k_starts = jax.random.split(jax.random.fold_in(key, ANOTHER_BRANCH), 3)
+        lives = measure.init(
+            k_lives,
+            _first_observations(k_centres, env, FEATURES - 1)[0],
+            num_envs=num_envs,
+            num_groups=env.num_groups,
+            group_entries=env.group_entries,
+            num_moments=self.controller.num_moments,
+        )
+
+        def add(lives: LifeState, key: Key[Array, ""]) -> tuple[LifeState, None]:
+            return lives.with_starts(*_first_observations(key, env, _DRAWN)), None
+
+        return jax.lax.scan(add, lives, jax.random.split(k_starts, _DRAWS))[0]
 
     def measure(self, state: GoalState, batch: Transitions) -> GoalState:
         moments, group = self._moments(batch)
