@@ -240,12 +240,12 @@ class Categoricals(eqx.Module):
 
     def log_prob_and_entropy(
         self, obs: Float[Array, "*B D"], action: Int[Array, "*B A"]
-    ) -> tuple[Float[Array, "*B"], Float[Array, ""]]:
-        """The log probabilities of the actions, and the mean entropy."""
-        chosen, entropy = jnp.zeros(obs.shape[:-1]), jnp.float32(0)
+    ) -> tuple[Float[Array, "*B"], Float[Array, "*B"]]:
+        """The log probabilities of the actions, and the entropies."""
+        chosen, entropy = jnp.zeros(obs.shape[:-1]), jnp.zeros(obs.shape[:-1])
         for i, logits in enumerate(self._logits(obs)):
             chosen += (logits * jax.nn.one_hot(action[..., i], logits.shape[-1])).sum(-1)
-            entropy -= (jnp.exp(logits) * logits).sum(-1).mean()
+            entropy -= (jnp.exp(logits) * logits).sum(-1)
         return chosen, entropy
 
     def _logits(self, obs: Float[Array, "... D"]) -> list[Float[Array, "... N"]]:

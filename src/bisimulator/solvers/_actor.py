@@ -35,13 +35,13 @@ def sample(actor: Actor, key: Key[Array, ""], obs: Float[Array, "*B D"]) -> Arra
 
 def log_prob_and_entropy(
     actor: Actor, obs: Float[Array, "*B D"], action: Array
-) -> tuple[Float[Array, "*B"], Float[Array, ""]]:
-    """The log probabilities of the actions, and the mean entropy."""
+) -> tuple[Float[Array, "*B"], Float[Array, "*B"]]:
+    """The log probabilities of the actions, and the entropies."""
     if isinstance(actor, Gaussian):
-        return actor.log_prob(obs, action), actor.entropy()
+        return actor.log_prob(obs, action), jnp.broadcast_to(actor.entropy(), obs.shape[:-1])
     if isinstance(actor, Categoricals):
         return actor.log_prob_and_entropy(obs, action)
     logits = jax.nn.log_softmax(actor(obs))
     # a sum over actions, because the gradient of a lookup is a slow scatter
     chosen = (logits * jax.nn.one_hot(action, logits.shape[-1])).sum(-1)
-    return chosen, -(jnp.exp(logits) * logits).sum(-1).mean()
+    return chosen, -(jnp.exp(logits) * logits).sum(-1)

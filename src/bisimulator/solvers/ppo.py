@@ -108,6 +108,28 @@ class Minibatch(eqx.Module):
     advantage: Float[Array, "B"]  # what the method makes of them
 
 
+class Terms(eqx.Module):
+    """What the loss of a minibatch is the mean of."""
+
+    log_ratio: Float[Array, "*B"]
+    objective: Float[Array, "*B"]
+    value_loss: Float[Array, "*B"]
+    entropy: Float[Array, "*B"]
+
+    def logs(self, config: PPOConfig) -> dict[str, Array]:
+        """What CleanRL logs, over all minibatches of an update."""
+        ratio = jnp.exp(self.log_ratio)
+        policy_loss, value_loss, entropy = -self.objective.mean(), self.value_loss.mean(), self.entropy.mean()
+        return {
+            "loss": policy_loss - config.entropy * entropy + config.value * value_loss,
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "approx_kl": (ratio - 1 - self.log_ratio).mean(),
+            "clip_fraction": (jnp.abs(ratio - 1) > config.clip).mean(),
+        }
+
+
 @dataclasses.dataclass(frozen=True)
 class PPO:
     """The solver: `init` and `update` are pure; the trainer compiles and loops them."""
@@ -235,17 +257,17 @@ class PPO:
 
         def improve(
             carry: tuple[Float[Array, "W"], optax.OptState], minibatch: Minibatch
-        ) -> tuple[tuple[Float[Array, "W"], optax.OptState], dict[str, Array]]:
+        ) -> tuple[tuple[Float[Array, "W"], optax.OptState], Terms]:
             weights, opt_state = carry
-            (_, logs), gradient = jax.value_and_grad(
+            gradient, terms = jax.grad(
                 lambda weights: self._loss(unravel(weights), method, minibatch, scale), has_aux=True
             )(weights)
             change, opt_state = optimizer.update(gradient, opt_state, weights)
-            return (weights + change, opt_state), logs
+            return (weights + change, opt_state), terms
 
-        (weights, opt_state), logs = jax.lax.scan(improve, (weights, opt_state), minibatches)
+        (weights, opt_state), terms = jax.lax.scan(improve, (weights, opt_state), minibatches)
         theta = unravel(weights)
-        diagnostics = {name: values.mean() for name, values in logs.items()} | self.method.diagnostics(method)
+        diagnostics = terms.logs(c) | self.method.diagnostics(method)
         diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
         return Theta(theta.actor, theta.critic, None, scale), opt_state, method, diagnostics
 
@@ -262,29 +284,20 @@ class PPO:
 
     def _loss(
         self, theta: Theta, method: PyTree, batch: Minibatch, scale: ValueScale | None
-    ) -> tuple[Float[Array, ""], dict[str, Array]]:
-        """The loss, and what CleanRL logs of it."""
+    ) -> tuple[Float[Array, ""], Terms]:
         c = self.config
         obs = batch.seen[:, : batch.seen.shape[-1] - c.critic_clock]
         log_prob, entropy = log_prob_and_entropy(theta.actor, obs, batch.action)
         log_ratio = log_prob - batch.log_prob
-        ratio = jnp.exp(log_ratio)
-        policy_loss = -self.method.objective(method, ratio, batch.advantage, c.clip).mean()
+        objective = self.method.objective(method, jnp.exp(log_ratio), batch.advantage, c.clip)
         value, before, target = theta.critic(batch.seen), batch.value, batch.advantages + batch.value
         if scale is not None:
             before, target = scale.outputs(before), scale.outputs(target)
         near = before + jnp.clip(value - before, -c.clip, c.clip)
-        value_loss = 0.5 * jnp.maximum((value - target) ** 2, (near - target) ** 2).mean(0).sum()
-        loss = policy_loss - c.entropy * entropy + c.value * value_loss
-        logs = {
-            "loss": loss,
-            "policy_loss": policy_loss,
-            "value_loss": value_loss,
-            "entropy": entropy,
-            "approx_kl": (ratio - 1 - log_ratio).mean(),
-            "clip_fraction": (jnp.abs(ratio - 1) > c.clip).mean(),
-        }
-        return loss, logs
+        value_loss = 0.5 * jnp.maximum((value - target) ** 2, (near - target) ** 2).sum(-1)
+        loss = -objective.mean() - c.entropy * entropy.mean() + c.value * value_loss.mean()
+        # averaged after all minibatches: in the loop, each mean would be two more small operations
+        return loss, Terms(log_ratio, objective, value_loss, entropy)
 
 
 def act(theta: Theta, keys: Key[Array, "S"], obs: Float[Array, "S E D"]) -> Int[Array, "S E"]:
