@@ -25,6 +25,7 @@ from numpy_infectious import NumpyInfectious
 from numpy_lending import NumpyLending
 
 import bisimulator
+from bisimulator.solvers.rollout import EnvBatch, rollout, start
 
 Steps = Callable[[], int]  # does some work, says how many environment steps it was
 
@@ -115,6 +116,34 @@ def rollout_steps(name: str, copies: int, number: int = 1_500, **params: Any) ->
     return run
 
 
+def view_steps(view: str, copies: int, number: int = 400) -> Steps:
+    """The rollouts that solvers learn from, whose episodes end and begin anew; random policy."""
+    env = bisimulator.make("lending").in_view(view)
+    params = jax.tree.map(lambda x: jnp.asarray(x)[None], env.params)
+    actions = partial(random_actions, env, copies=copies)
+
+    def act(theta: None, keys: jax.Array, obs: jax.Array) -> jax.Array:
+        return actions(keys[0])[None]
+
+    @partial(jax.jit, donate_argnums=0)
+    def roll(envs: EnvBatch, key: jax.Array) -> tuple[EnvBatch, jax.Array]:
+        envs, batch = rollout(env.scenario, envs, act, None, key[None], params, number)
+        return envs, batch.reward.sum() + batch.obs.sum()
+
+    progress = [
+        jax.jit(lambda: start(env.scenario, jax.random.split(jax.random.key(0), 1), params, copies))(),
+        0,
+    ]
+
+    def run() -> int:
+        envs, total = roll(progress[0], jax.random.fold_in(jax.random.key(1), progress[1]))
+        total.block_until_ready()
+        progress[:] = [envs, progress[1] + 1]
+        return number * copies
+
+    return run
+
+
 def random_actions(env: bisimulator.Env, key: jax.Array, copies: int) -> jax.Array:
     """Actions at random; of applicants one bit each."""
     if env.scenario.applicants:
@@ -179,6 +208,19 @@ def about_all_groups(repeats: int) -> None:
         print(f"{name:42}{rate:14,.0f}{ratio:9.1f}{goal:>9}")
 
 
+def views(repeats: int) -> None:
+    """Single lives against the queue."""
+    found = rates(
+        {f"{view} {n}": view_steps(view, n) for view in ("queue", "life") for n in (8, 1024)}, repeats
+    )
+    print(
+        f"\n{'rollouts of lending, with new episodes':42}{'queue':>14}{'lives':>14}{'ratio':>9}{'wanted':>9}"
+    )
+    for copies in (8, 1024):
+        queue, life = (found[f"{view} {copies}"] for view in ("queue", "life"))
+        print(f"{f'{copies} copies':42}{queue:14,.0f}{life:14,.0f}{life / queue:9.2f}{'>= 1':>9}")
+
+
 def population(repeats: int, copies: int = 64) -> None:
     """The cost of a step when there are a thousand times as many people."""
     sizes = {"1,000": 1_000, "1,000,000": 1_000_000}
@@ -219,6 +261,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     speed(repeats)
     about_all_groups(repeats)
+    views(repeats)
     population(repeats)
     ten_million()
 
