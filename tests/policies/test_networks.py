@@ -59,34 +59,6 @@ def test_a_sharpened_network_has_larger_outputs_and_smaller_deviations(hidden):
     np.testing.assert_array_equal(call(narrow.mean, x), call(network, x))
 
 
-@pytest.mark.parametrize("outputs", [1, 2])
-@pytest.mark.parametrize("hidden", [(), (8,), (8, 6)])
-def test_its_gradients_are_those_of_the_plain_formula(hidden, outputs):
-    network = make_mlp(jax.random.key(1), 5, hidden, outputs, 1.0, input_scale=3.0)
-    x, target = jnp.asarray(observations(FEW)), jax.random.normal(jax.random.key(2), (7, outputs))
-
-    def plain(network, x):
-        out = 3 * x @ network.weights[0] + jnp.broadcast_to(network.biases[0], (7, len(network.biases[0])))
-        for w, b in zip(network.weights[1:], network.biases[1:], strict=True):
-            out = jnp.tanh(out) @ w + jnp.broadcast_to(b, (7, len(b)))
-        return out
-
-    ours, theirs = (
-        jax.jit(jax.grad(lambda network, x, f=f: ((f(network, x) - target) ** 2).sum(), argnums=(0, 1)))(
-            network, x
-        )
-        for f in (lambda network, x: network(x), plain)
-    )
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), ours, theirs)
-
-
-def test_its_tanh_is_the_tanh_within_5e_7():
-    x = np.concatenate([np.linspace(-12, 12, 100_001), [-1e30, -1e-30, 0, 1e-30, 1e30]]).astype(np.float32)
-    found = np.asarray(nets._tanh(jnp.asarray(x)), np.float64)
-    np.testing.assert_allclose(found, np.tanh(x.astype(np.float64)), rtol=0, atol=5e-7)
-    assert np.isnan(nets._tanh(jnp.array(np.nan)))
-
-
 def test_wide_observations_of_few_groups_are_a_plain_perceptron():
     network = make_mlp(jax.random.key(1), 300, (8,), 2, 1.0, groups=FEW)
     assert network.weights[0].shape == (300, 8)

@@ -12,6 +12,7 @@ import scipy.stats
 
 from bisimulator.core import Env, make
 from bisimulator.methods.hooks import Method, Plain, Transitions, standardise
+from bisimulator.policies import make_mlp
 from bisimulator.solvers import evaluator as evaluating
 from bisimulator.solvers import trainer
 from bisimulator.solvers.ppo import PPO, PPOConfig, shuffles
@@ -125,15 +126,14 @@ def test_a_seed_learns_the_same_whatever_the_other_seeds_are():
 def test_the_learning_rate_falls_to_0_only_when_annealed():
     """optax's own count: after all updates the schedule stands at the end, one minibatch at a time."""
     steps = CONFIG.epochs * CONFIG.batch // CONFIG.minibatch
-    theta = {"w": jnp.zeros(3)}
-    gradient = {"w": jnp.ones(3)}
+    theta, gradient = jnp.zeros(3), jnp.ones(3)
     for anneal, share in ((True, 0.25), (False, 1.0)):
         tool = PPO(dataclasses.replace(CONFIG, anneal=anneal), Plain(), updates=4).optimizer()
         state, update = tool.init(theta), jax.jit(tool.update)
         moves = []
         for _ in range(4 * steps):
             change, state = update(gradient, state, theta)
-            moves.append(float(-change["w"][0]))
+            moves.append(float(-change[0]))
         assert moves[0] == pytest.approx(CONFIG.learning_rate, rel=1e-3)
         # the last update of four runs at a quarter of the rate, and its minibatches all alike
         assert moves[-1] == pytest.approx(share * CONFIG.learning_rate, rel=1e-3)
@@ -260,6 +260,26 @@ def test_hooks_are_called_with_the_shapes_they_promise():
     assert jax.tree.map(lambda x: (x.shape, x.dtype), training) == jax.tree.map(
         lambda x: (x.shape, x.dtype), after
     )
+
+
+@pytest.mark.parametrize("truncated", [False, True])
+@pytest.mark.parametrize("bootstrap", ["next", "same-person"])
+def test_values_after_decisions_are_the_critics_wherever_they_count(bootstrap, truncated):
+    """What follows a decision is what the next one sees, unless its episode has ended there."""
+    rng = np.random.default_rng(0)
+    seen = rng.random((6, 3, 2)).astype(np.float32)
+    next_seen = np.concatenate([seen[1:], rng.random((1, 3, 2)).astype(np.float32)])
+    if truncated:
+        next_seen[2, 1] = 7.0  # the next decision is in a new episode
+    if bootstrap == "same-person":
+        next_seen = rng.random((6, 3, 2)).astype(np.float32)
+    flags = np.zeros((6, 3), bool)
+    flags[2, 1] = truncated
+    solver = PPO(dataclasses.replace(CONFIG, bootstrap=bootstrap), Plain(), updates=4)
+    critic = make_mlp(jax.random.key(0), 2, (8,), 1, 1.0)
+    expected = critic(jnp.asarray(next_seen))
+    found = jax.jit(lambda: solver._next_value(critic, critic(jnp.asarray(seen)), next_seen, flags))()
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_cart_pole_is_that_of_gymnasium():

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int, Key
 from bisimulator import files
 from bisimulator.core import Act, Env
 from bisimulator.errors import check_path
+from bisimulator.policies._layers import perceptron
 from bisimulator.policies.policy import Policy
 
 # One weight from each of many groups to each unit would be most of a training's work, so the first layer takes more
@@ -24,7 +25,6 @@ from bisimulator.policies.policy import Policy
 _MOST_WEIGHED = 32
 
 _MAX_ROWS = 4096  # observations that are evaluated at once
-_VECTOR = 8  # numbers in a vector of most processors
 
 
 class MLP(eqx.Module):
@@ -41,11 +41,8 @@ class MLP(eqx.Module):
         return self.weights[0].shape[0] + self.coded + self.unseen
 
     def __call__(self, x: Float[Array, "... I"]) -> Float[Array, "... O"]:
-        # the batch is the last axis inside: training with it is twice as fast as with the batch in front
-        out = self._first(x.reshape(-1, x.shape[-1]))
-        for w, b in zip(self.weights[1:], self.biases[1:], strict=True):
-            out = _after_tanh(out, w, b)
-        return out.T.reshape(*x.shape[:-1], -1)
+        seen, code = self._inputs(x.reshape(-1, x.shape[-1]))
+        return perceptron(seen, self.weights, self.biases, code).reshape(*x.shape[:-1], -1)
 
     def sharpened(self, factor: float | Float[Array, ""]) -> MLP:
         """The same network with its outputs times `factor`, so that their softmax is nearer to the largest one."""
@@ -61,89 +58,17 @@ class MLP(eqx.Module):
             bias = bias + self.input_scale * jnp.asarray(group_codes(self.coded, len(bias)))[group]
         return MLP(self.weights, [bias, *biases], self.input_scale)
 
-    def _first(self, x: Float[Array, "B I"]) -> Float[Array, "O B"]:
-        w, b, scale = self.weights[0], self.biases[0], self.input_scale
+    def _inputs(self, x: Float[Array, "B I"]) -> tuple[Float[Array, "B J"], Float[Array, "B H"] | None]:
+        """What the first layer weighs, and what a group's code adds to its units."""
+        scale = self.input_scale
         if self.unseen:
             x = jnp.concatenate([x[:, :1], x[:, 1 + self.unseen :]], -1)
         if not self.coded:
-            return _affine(x * scale, w, b)
+            return x * scale, None
         score, group, other = jnp.split(x, [1, 1 + self.coded], axis=-1)
         number = (group @ jnp.arange(self.coded, dtype=x.dtype)).astype(jnp.int32)  # faster than argmax
-        code = jnp.asarray(group_codes(self.coded, w.shape[1])).at[number].get(mode="clip")
-        return _affine(jnp.concatenate([score, other], -1) * scale, w, b) + code.T * scale
-
-
-def _product(a: Float[Array, "M K"], b: Float[Array, "K N"]) -> Float[Array, "M N"]:
-    """a @ b, rows of one array times columns of another.
-
-    The barriers make XLA lay both out so. A product of transposed arrays takes it several times as long, and it may
-    split the sums over the cores, so that the last bits depend on how many there are.
-    """
-    return jnp.matmul(*jax.lax.optimization_barrier((a, b)))
-
-
-@jax.custom_vjp
-def _affine(x: Float[Array, "B I"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "O B"]:
-    return _product(w.T, x.T) + b[:, None]
-
-
-def _affine_forward(x: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
-    return _affine(x, w, b), (x, w)
-
-
-def _affine_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) -> tuple[Array, Array, Array]:
-    """The gradients of weights and biases in one product, whose width is a whole number of vectors."""
-    x, w = inputs
-    count, size = x.shape
-    unused = jnp.zeros((count, -(size + 1) % _VECTOR))
-    both = _product(slope, jnp.concatenate([x, jnp.ones((count, 1)), unused], -1))
-    return _product(w, slope).T, both[:, :size].T, both[:, size]
-
-
-_affine.defvjp(_affine_forward, _affine_backward)
-
-
-# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 7.7, constants first; fitted so that the largest error is smallest
-TANH_RANGE = 7.7
-TANH_ABOVE = (0.999999538, 0.129406007, 0.00296778224, 1.16251196e-05)
-TANH_BELOW = (1.0, 0.462737602, 0.023882235, 0.000241129629, 2.52514215e-07)
-
-
-def _tanh(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """tanh with an error of at most 5e-7 (XLA's: 2.5e-7), in half of the time that XLA's takes."""
-    x = jnp.clip(x, -TANH_RANGE, TANH_RANGE)
-    square = x * x
-    above, below = (_polynomial(square, p) for p in (TANH_ABOVE, TANH_BELOW))
-    return x * above / below
-
-
-def _polynomial(x: Float[Array, "..."], coefficients: tuple[float, ...]) -> Float[Array, "..."]:
-    """From the power 0 on, by Horner's rule."""
-    *lower, highest = coefficients
-    out = highest * x + lower[-1]
-    for c in lower[-2::-1]:
-        out = out * x + c
-    return out
-
-
-@jax.custom_vjp
-def _after_tanh(z: Float[Array, "I B"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "O B"]:
-    return _after_tanh_forward(z, w, b)[0]
-
-
-def _after_tanh_forward(z: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
-    h = _tanh(z)
-    return _product(w.T, h) + b[:, None], (h, w)
-
-
-def _after_tanh_backward(
-    inputs: tuple[Array, Array], slope: Float[Array, "O B"]
-) -> tuple[Array, Array, Array]:
-    h, w = inputs
-    return _product(w, slope) * (1 - h**2), _product(h, slope.T), slope.sum(1)
-
-
-_after_tanh.defvjp(_after_tanh_forward, _after_tanh_backward)
+        codes = jnp.asarray(group_codes(self.coded, self.weights[0].shape[1]))
+        return jnp.concatenate([score, other], -1) * scale, codes.at[number].get(mode="clip") * scale
 
 
 @cache  # a network is traced, or called, more than once

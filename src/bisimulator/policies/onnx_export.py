@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bisimulator.policies.networks import MLP, TANH_ABOVE, TANH_BELOW, TANH_RANGE, group_codes
+from bisimulator.policies._layers import TANH_ABOVE, TANH_BELOW, TANH_RANGE
+from bisimulator.policies.networks import MLP, group_codes
 
 OBSERVATIONS, PROBABILITIES, ACTION = "observations", "probabilities", "action"
 _OPSET, _IR = 17, 8  # what onnxruntime reads since 2022

@@ -15,13 +15,14 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from bisimulator.core import Act, Env, Params, Scenario
 from bisimulator.errors import check_real
 from bisimulator.methods.hooks import HOOKS, Hook, Method, Transitions
 from bisimulator.policies import MLP, make_mlp
 from bisimulator.solvers._actor import Actor, log_prob_and_entropy, make_actor, sample
+from bisimulator.solvers._clipping import clip_vector
 from bisimulator.solvers._value_scale import ValueScale
 from bisimulator.solvers.gae import gae
 from bisimulator.solvers.rollout import EnvBatch, batch_logs, observed_params, rollout, seed_by_seed, start
@@ -147,7 +148,7 @@ class PPO:
         def schedule(count: Array) -> Array:  # annealed per update, as CleanRL
             return jnp.asarray(annealed(count // steps) if c.anneal else c.learning_rate)
 
-        return optax.chain(optax.clip_by_global_norm(c.max_grad_norm), optax.adam(schedule, eps=1e-5))
+        return optax.chain(clip_vector(c.max_grad_norm), optax.adam(schedule, eps=1e-5))
 
     def init(self, keys: Key[Array, "S"], env: Env) -> Training:
         c = self.config
@@ -233,7 +234,8 @@ class PPO:
         rewards = jnp.concatenate([shaped[..., None], self.method.streams(method, batch)], -1)
         next_obs, gamma = successors(c, batch)
         seen, next_seen = self._seen(batch.obs, 0, batch), self._seen(next_obs, 1, batch)
-        value, next_value = theta.critic(seen), theta.critic(next_seen)
+        value = theta.critic(seen)
+        next_value = self._next_value(theta.critic, value, next_seen, batch.truncated)
         if scale is not None:
             value, next_value = scale.values(value), scale.values(next_value)
         # the same person's later decisions are not the next ones of the rollout, so only one step counts
@@ -270,6 +272,23 @@ class PPO:
         diagnostics = terms.logs(c) | self.method.diagnostics(method)
         diagnostics["explained_variance"] = explained_variance(value[..., 0], advantages[..., 0])
         return Theta(theta.actor, theta.critic, None, scale), opt_state, method, diagnostics
+
+    def _next_value(
+        self,
+        critic: MLP,
+        value: Float[Array, "T E K"],
+        next_seen: Float[Array, "T E D+L"],
+        truncated: Bool[Array, "T E"],
+    ) -> Float[Array, "T E K"]:
+        """Values after the decisions; after a terminated episode they do not count."""
+
+        def known() -> Float[Array, "T E K"]:  # what follows is what the next decision sees
+            return jnp.concatenate([value[1:], critic(next_seen[-1:])])
+
+        if self.config.bootstrap != "next":
+            return critic(next_seen)
+        found: Float[Array, "T E K"] = jax.lax.cond(truncated.any(), lambda: critic(next_seen), known)
+        return found
 
     def _seen(self, obs: Float[Array, "T E D"], moment: int, batch: Transitions) -> Float[Array, "T E D+L"]:
         """What the critic sees of observations, before (moment 0) or after (1) the decisions of the batch."""
