@@ -96,12 +96,16 @@ def environment(quick: bool) -> Iterator[Row]:
         "attention, compiled rollout of 1024": e.rollout_steps("attention", 1024, 200, **endless),
         "NumPy, infectious": e.numpy_infectious_steps(),
         "infectious, compiled rollout of 1024": e.rollout_steps("infectious", 1024, 200, **endless),
+        "lives of lending, rollout of 8 with new episodes": e.view_steps("life", 8),
+        "the queue, rollout of 8 with new episodes": e.view_steps("queue", 8),
     }
     against = {
         name: (f"NumPy, {name.partition(',')[0]}",) if not name.startswith("lending") else ("NumPy",)
         for name in contestants
-        if not name.startswith("NumPy")
+        if name.partition(",")[0] in ("lending", "attention", "infectious")
     }
+    *_, lives, queue = contestants
+    against[lives] = (queue,)
     rates = {name: per_second(run) for name, run in contestants.items()}
     yield from compare("environment", "steps/s", 3 if quick else 15, rates, against)
 
@@ -114,7 +118,9 @@ def training(quick: bool) -> Iterator[Row]:
     size = t.Size(rounds=2 if quick else 5, seconds=1.0 if quick else 2.0)
     goal = "min-recall=0.9"
     with_goal = dataclasses.asdict(t.make_spec("lending", "ppo", goal=goal).solver)
+    without_clock = with_goal | {"critic_clock": False}
     lives, towards = "PPO on lives, as with a goal", f"PPO on lives, {goal}"
+    same_on_lives, same_on_queue = "PPO on lives, without the clock", "PPO on the queue, the same options"
     threads = sorted({1, torch.get_num_threads()})
     theirs = {
         "PPO": (t.their_ppo, t.PPOConfig().batch),
@@ -132,6 +138,8 @@ def training(quick: bool) -> Iterator[Row]:
             "PPO, 100 groups": queue("ppo", settings={"groups": 100}),
             lives: ours("ppo", view="life", solver=with_goal),
             towards: ours("ppo", view="life", goal=goal, solver=with_goal),
+            same_on_lives: ours("ppo", view="life", solver=without_clock),
+            same_on_queue: queue("ppo", solver=without_clock),
         }
         for solver, (make, batch) in theirs.items():
             for n in threads:
@@ -141,7 +149,7 @@ def training(quick: bool) -> Iterator[Row]:
             solver: tuple(f"Stable-Baselines3 {solver}, {n} threads" for n in threads) for solver in theirs
         }
         against |= dict.fromkeys(("PPO with the reward-only Bisimulator", "PPO, 100 groups"), ("PPO",))
-        against[towards] = (lives,)
+        against |= {towards: (lives,), same_on_lives: (same_on_queue,)}
         yield from compare("training", "steps/s, 10 seeds", size.rounds, rates, against)
 
 

@@ -69,8 +69,9 @@ def spread(key: Key[Array, ""], health: Int[Array, "N"], params: Params) -> Int[
         "I": params.recovery if "R" in params.model else jnp.float32(0),
         "R": params.relapse,
     }
-    leave = jnp.stack([jnp.broadcast_to(chances[letter], health.shape) for letter in params.model])
-    chance = jnp.take_along_axis(leave, health[None], axis=0)[0]
+    chance = jnp.zeros(health.shape)
+    for i, letter in enumerate(params.model):  # a lookup takes several times as long
+        chance = jnp.where(health == i, chances[letter], chance)
     moves = jax.random.uniform(key, health.shape) < chance
     return jnp.where(moves, (health + 1) % len(params.model), health)
 
@@ -81,15 +82,15 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
     health = spread(key, treated_health, params)
     after = State(health=health, group=state.group, t=state.t + 1)
 
-    def by_group(flags: Bool[Array, "N"]) -> Float[Array, "G"]:
-        return jnp.zeros(params.num_groups).at[params.group].add(flags.astype(jnp.float32))
-
-    tallies = {
-        "reward": by_group(health != params.infected) / params.population,
-        "supply": by_group(treated),
-        "demand": by_group((treated_health == SUSCEPTIBLE) & (health != SUSCEPTIBLE)),
-        "sick": by_group(state.health == params.infected),
-    }
+    flags = (
+        health != params.infected,
+        treated,
+        (treated_health == SUSCEPTIBLE) & (health != SUSCEPTIBLE),
+        state.health == params.infected,
+    )
+    member = jax.nn.one_hot(params.group, params.num_groups)  # counts as products, which are faster than scatters
+    healthy, supply, demand, sick = jnp.stack(flags).astype(jnp.float32) @ member
+    tallies = {"reward": healthy / params.population, "supply": supply, "demand": demand, "sick": sick}
     return after, group_step(observe(after, params), tallies, truncated=after.t >= params.horizon)
 
 
