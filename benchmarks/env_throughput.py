@@ -211,7 +211,12 @@ def about_all_groups(repeats: int) -> None:
 def views(repeats: int) -> None:
     """Single lives against the queue."""
     found = rates(
-        {f"{view} {n}": view_steps(view, n) for view in ("queue", "life") for n in (8, 1024)}, repeats
+        {
+            f"{view} {copies}": view_steps(view, copies, number)
+            for view in ("queue", "life")
+            for copies, number in ((8, 10_000), (1024, 400))
+        },
+        repeats,
     )
     print(
         f"\n{'rollouts of lending, with new episodes':42}{'queue':>14}{'lives':>14}{'ratio':>9}{'wanted':>9}"

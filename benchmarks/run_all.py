@@ -96,8 +96,8 @@ def environment(quick: bool) -> Iterator[Row]:
         "attention, compiled rollout of 1024": e.rollout_steps("attention", 1024, 200, **endless),
         "NumPy, infectious": e.numpy_infectious_steps(),
         "infectious, compiled rollout of 1024": e.rollout_steps("infectious", 1024, 200, **endless),
-        "lives of lending, rollout of 8 with new episodes": e.view_steps("life", 8),
-        "the queue, rollout of 8 with new episodes": e.view_steps("queue", 8),
+        "lives of lending, rollout of 8 with new episodes": e.view_steps("life", 8, 10_000),
+        "the queue, rollout of 8 with new episodes": e.view_steps("queue", 8, 10_000),
     }
     against = {
         name: (f"NumPy, {name.partition(',')[0]}",) if not name.startswith("lending") else ("NumPy",)

@@ -64,6 +64,18 @@ def test_draw_category_follows_the_distribution_function(weights, place):
     np.testing.assert_allclose(share, probs, atol=1 / 256 + 1e-6)
 
 
+def test_a_row_of_a_table_of_borders_draws_what_its_probabilities_draw():
+    rng = np.random.default_rng(0)
+    table, rows = (
+        jnp.asarray(rng.dirichlet(np.ones(5), 4), jnp.float32),
+        jnp.asarray(rng.integers(4, size=200)),
+    )
+    u = jnp.asarray(rng.random(200), jnp.float32)
+    drawn = core.category_between(core.category_borders(table)[rows], u)
+    np.testing.assert_array_equal(drawn, core.draw_category(table[rows], u))
+    assert len(np.unique(drawn)) == 5
+
+
 def test_count_row_counts_what_its_names_say():
     action, qualified = jnp.array([0, 0, 1, 1]), jnp.array([False, True, False, True])
     rows = core.count_row(action, qualified, jnp.array([0.0, 0, -1, 1]), jnp.array([2.0, 2, 0, 3]))

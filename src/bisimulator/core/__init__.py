@@ -17,6 +17,8 @@ from bisimulator.core.outcome import COUNTS, SCORE_GRID, TALLY, Outcome, Tallies
 from bisimulator.core.person_chain import Moves, PersonChain, Values
 from bisimulator.core.random import (
     ANOTHER_BRANCH,
+    category_between,
+    category_borders,
     draw_category,
     poisson,
     random_index,
@@ -63,6 +65,8 @@ __all__ = [
     "View",
     "Vocabulary",
     "accepts_positive",
+    "category_between",
+    "category_borders",
     "count_row",
     "draw_category",
     "evenly",

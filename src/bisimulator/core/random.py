@@ -76,7 +76,15 @@ def poisson(rate: Float[Array, "..."], u: Float[Array, "..."]) -> Int[Array, "..
 
 def draw_category(probs: Float[Array, "... K"], u: Float[Array, "..."]) -> Int[Array, "..."]:
     """Category by inverse distribution function; a category of probability 0 is never drawn."""
+    return category_between(category_borders(probs), u)
+
+
+def category_borders(probs: Float[Array, "... K"]) -> Float[Array, "... K-1"]:
+    """Where one category ends and the next begins, in [0, 1]."""
     cdf = jnp.cumsum(probs, -1)
-    cdf = cdf / cdf[..., -1:]
-    borders = jnp.broadcast_to(cdf[..., :-1], (*u.shape, probs.shape[-1] - 1))
-    return (u[..., None] >= borders).sum(-1)
+    return (cdf / cdf[..., -1:])[..., :-1]
+
+
+def category_between(borders: Float[Array, "... K-1"], u: Float[Array, "..."]) -> Int[Array, "..."]:
+    """The category of a uniform number; with a table of borders, the sums are made once and not for each number."""
+    return (u[..., None] >= jnp.broadcast_to(borders, (*u.shape, borders.shape[-1]))).sum(-1)

@@ -8,7 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from bisimulator.core import accepts_positive, draw_category, score_and_group
+from bisimulator.core import (
+    accepts_positive,
+    category_between,
+    category_borders,
+    draw_category,
+    score_and_group,
+)
 from bisimulator.envs._lending_params import Params
 
 # The columns of a record: one row per person, so that a step reads and writes one row.
@@ -25,7 +31,7 @@ def draw_people(
     if params.fixed_sizes and shape:  # everybody at once: evenly spaced numbers give each group its share
         u_group = (jnp.arange(params.population) + 0.5) / params.population
     group = draw_category(params.group_probs, u_group)
-    score = draw_category(params.initial[group], jax.random.uniform(k_score, shape))
+    score = category_between(category_borders(params.initial)[group], jax.random.uniform(k_score, shape))
     latent = jnp.zeros(shape)
     if params.conscientiousness is not None:
         mean, sd = params.conscientiousness
@@ -81,8 +87,8 @@ def _move(
     """The next score by the table of moves; a rejected person's moves with a probability, as after a loan."""
     assert params.moves is not None
     share = jnp.where(accepted, 1.0, params.rejected_moves[group])
-    row = params.moves[would_repay.astype(jnp.int32), score.astype(jnp.int32)]
-    target = draw_category(row, jnp.minimum(u / jnp.maximum(share, 1e-9), _BELOW_1))
+    borders = category_borders(params.moves)[would_repay.astype(jnp.int32), score.astype(jnp.int32)]
+    target = category_between(borders, jnp.minimum(u / jnp.maximum(share, 1e-9), _BELOW_1))
     return jnp.where(accepted | (u < share), target.astype(jnp.float32), score)
 
 

@@ -23,6 +23,8 @@ from bisimulator.core import (
     Step,
     Vocabulary,
     accepts_positive,
+    category_between,
+    category_borders,
     draw_category,
     random_index,
     random_words,
@@ -67,7 +69,9 @@ def reset(key: Key[Array, ""], params: Params) -> State:
 def draw_scores(key: Key[Array, ""], group: Int[Array, "N"], params: Params) -> Float[Array, "N"]:
     """True scores: by `initial`, otherwise the floor of a normal draw."""
     if params.initial is not None:
-        drawn = draw_category(params.initial[group], jax.random.uniform(key, group.shape))
+        drawn = category_between(
+            category_borders(params.initial)[group], jax.random.uniform(key, group.shape)
+        )
         return drawn.astype(jnp.float32)
     score = params.score_mean[group] + params.score_sd[group] * jax.random.normal(key, group.shape)
     return jnp.clip(jnp.floor(score), 0, params.num_scores - 1)

@@ -88,7 +88,8 @@ def step(key: Key[Array, ""], state: State, action: Int[Array, ""], params: Para
         (treated_health == SUSCEPTIBLE) & (health != SUSCEPTIBLE),
         state.health == params.infected,
     )
-    member = jax.nn.one_hot(params.group, params.num_groups)  # counts as products, which are faster than scatters
+    # counts as products, which are faster than scatters
+    member = jax.nn.one_hot(params.group, params.num_groups)
     healthy, supply, demand, sick = jnp.stack(flags).astype(jnp.float32) @ member
     tallies = {"reward": healthy / params.population, "supply": supply, "demand": demand, "sick": sick}
     return after, group_step(observe(after, params), tallies, truncated=after.t >= params.horizon)
