@@ -20,7 +20,7 @@ def reproduce(
 ) -> None:
     """Run every method of every table of a paper, then write all tables, figures and the page.
 
-    About half an hour on 2 cores, 6 minutes with --quick; other papers take less. It can be stopped at any time; the
+    About half an hour on 2 cores, 4 to 6 minutes with --quick; other papers take less. It can be stopped at any time; the
     same command resumes it.
 
     Args:
