@@ -20,8 +20,8 @@ def reproduce(
 ) -> None:
     """Run every method of every table of a paper, then write all tables, figures and the page.
 
-    About half an hour on 2 cores, 4 to 6 minutes with --quick; other papers take less. It can be stopped at any time; the
-    same command resumes it.
+    20 to 30 minutes on 2 cores, 4 to 6 with --quick; other papers take less. It can be stopped at any time; the same
+    command resumes it.
 
     Args:
       scenario: comma-separated environments; those of the paper by default.
