@@ -88,6 +88,7 @@ def per_second(run: Callable[[], float]) -> Rate:
 
 def environment(quick: bool) -> Iterator[Row]:
     endless, e = {"horizon": 2**31 - 2}, env_throughput
+    lives, queue = (f"{view}, rollout of 8 with new episodes" for view in ("lives of lending", "the queue"))
     contestants = {
         "NumPy": e.numpy_steps(),
         "lending, compiled rollout of 1024": e.rollout_steps("lending", 1024, **endless),
@@ -96,15 +97,14 @@ def environment(quick: bool) -> Iterator[Row]:
         "attention, compiled rollout of 1024": e.rollout_steps("attention", 1024, 200, **endless),
         "NumPy, infectious": e.numpy_infectious_steps(),
         "infectious, compiled rollout of 1024": e.rollout_steps("infectious", 1024, 200, **endless),
-        "lives of lending, rollout of 8 with new episodes": e.view_steps("life", 8, 10_000),
-        "the queue, rollout of 8 with new episodes": e.view_steps("queue", 8, 10_000),
+        lives: e.view_steps("life", 8, 10_000),
+        queue: e.view_steps("queue", 8, 10_000),
     }
     against = {
         name: (f"NumPy, {name.partition(',')[0]}",) if not name.startswith("lending") else ("NumPy",)
         for name in contestants
         if name.partition(",")[0] in ("lending", "attention", "infectious")
     }
-    *_, lives, queue = contestants
     against[lives] = (queue,)
     rates = {name: per_second(run) for name, run in contestants.items()}
     yield from compare("environment", "steps/s", 3 if quick else 15, rates, against)
