@@ -8,6 +8,7 @@ as the first one, for a few rows, as in a rollout, and for long observations.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Final, TypeAlias
 
 import jax
@@ -17,7 +18,7 @@ from jaxtyping import Array, Float
 _FEW_ROWS, _MANY_INPUTS = 32, 32  # measured: with one of them, the batch is the first axis
 _VECTOR = 8  # numbers in a vector of most processors
 
-Layer: TypeAlias = Callable[[Array, Float[Array, "I O"], Float[Array, "O"]], Array]
+_Layer: TypeAlias = Callable[[Array, Float[Array, "I O"], Float[Array, "O"]], Array]
 _Gradients: TypeAlias = tuple[Array, Array, Array]  # by the inputs, the weights and the biases
 
 
@@ -71,16 +72,26 @@ def _product(a: Float[Array, "M K"], b: Float[Array, "K N"]) -> Float[Array, "M 
     return jnp.matmul(*jax.lax.optimization_barrier((a, b)))
 
 
-@jax.custom_vjp
-def _affine_last(x: Float[Array, "B I"], w: Float[Array, "I O"], b: Float[Array, "O"]) -> Float[Array, "O B"]:
-    return _product(w.T, x.T) + b[:, None]
+_Forward: TypeAlias = Callable[[Array, Array, Array], tuple[Array, tuple[Array, Array]]]
+_Backward: TypeAlias = Callable[[tuple[Array, Array], Array], _Gradients]
 
 
-def _affine_last_forward(x: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
-    return _affine_last(x, w, b), (x, w)
+def _layer(backward: _Backward) -> Callable[[_Forward], _Layer]:
+    """A layer with gradients of its own, from a function of its outputs and of what the gradients need."""
+
+    def with_gradients(forward: _Forward) -> _Layer:
+        @jax.custom_vjp
+        @wraps(forward)
+        def layer(x: Array, w: Float[Array, "I O"], b: Float[Array, "O"]) -> Array:
+            return forward(x, w, b)[0]
+
+        layer.defvjp(forward, backward)
+        return layer
+
+    return with_gradients
 
 
-def _affine_last_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) -> _Gradients:
+def _affine_last_gradients(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) -> _Gradients:
     """The gradients of weights and biases in one product, whose width is a whole number of vectors."""
     x, w = inputs
     count, size = x.shape
@@ -89,61 +100,44 @@ def _affine_last_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"
     return _product(w, slope).T, both[:, :size].T, both[:, size]
 
 
-@jax.custom_vjp
-def _after_tanh_last(
-    z: Float[Array, "I B"], w: Float[Array, "I O"], b: Float[Array, "O"]
-) -> Float[Array, "O B"]:
-    return _after_tanh_last_forward(z, w, b)[0]
+@_layer(_affine_last_gradients)
+def _affine_last(x: Array, w: Array, b: Array) -> tuple[Float[Array, "O B"], tuple[Array, Array]]:
+    return _product(w.T, x.T) + b[:, None], (x, w)
 
 
-def _after_tanh_last_forward(z: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
-    h = fast_tanh(z)
-    return _product(w.T, h) + b[:, None], (h, w)
-
-
-def _after_tanh_last_backward(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) -> _Gradients:
+def _after_tanh_last_gradients(inputs: tuple[Array, Array], slope: Float[Array, "O B"]) -> _Gradients:
     h, w = inputs
     return _product(w, slope) * (1 - h**2), _product(h, slope.T), slope.sum(1)
 
 
-@jax.custom_vjp
-def _affine_first(
-    x: Float[Array, "B I"], w: Float[Array, "I O"], b: Float[Array, "O"]
-) -> Float[Array, "B O"]:
-    return _product(x, w) + b[None]
+@_layer(_after_tanh_last_gradients)
+def _after_tanh_last(z: Array, w: Array, b: Array) -> tuple[Float[Array, "O B"], tuple[Array, Array]]:
+    h = fast_tanh(z)
+    return _product(w.T, h) + b[:, None], (h, w)
 
 
-def _affine_first_forward(x: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
-    return _affine_first(x, w, b), (x, w)
-
-
-def _affine_first_backward(inputs: tuple[Array, Array], slope: Float[Array, "B O"]) -> _Gradients:
+def _affine_first_gradients(inputs: tuple[Array, Array], slope: Float[Array, "B O"]) -> _Gradients:
     """The gradients of weights and biases in one product."""
     x, w = inputs
     both = _product(jnp.concatenate([x, jnp.ones((len(x), 1))], -1).T, slope)
     return _product(slope, w.T), both[:-1], both[-1]
 
 
-@jax.custom_vjp
-def _after_tanh_first(
-    z: Float[Array, "B I"], w: Float[Array, "I O"], b: Float[Array, "O"]
-) -> Float[Array, "B O"]:
-    return _after_tanh_first_forward(z, w, b)[0]
+@_layer(_affine_first_gradients)
+def _affine_first(x: Array, w: Array, b: Array) -> tuple[Float[Array, "B O"], tuple[Array, Array]]:
+    return _product(x, w) + b[None], (x, w)
 
 
-def _after_tanh_first_forward(z: Array, w: Array, b: Array) -> tuple[Array, tuple[Array, Array]]:
-    h = fast_tanh(z)
-    return _product(h, w) + b[None], (h, w)
-
-
-def _after_tanh_first_backward(inputs: tuple[Array, Array], slope: Float[Array, "B O"]) -> _Gradients:
+def _after_tanh_first_gradients(inputs: tuple[Array, Array], slope: Float[Array, "B O"]) -> _Gradients:
     h, w = inputs
     return _product(slope, w.T) * (1 - h**2), _product(h.T, slope), slope.sum(0)
 
 
-_affine_last.defvjp(_affine_last_forward, _affine_last_backward)
-_after_tanh_last.defvjp(_after_tanh_last_forward, _after_tanh_last_backward)
-_affine_first.defvjp(_affine_first_forward, _affine_first_backward)
-_after_tanh_first.defvjp(_after_tanh_first_forward, _after_tanh_first_backward)
-_BATCH_LAST: Final[tuple[Layer, Layer]] = (_affine_last, _after_tanh_last)
-_BATCH_FIRST: Final[tuple[Layer, Layer]] = (_affine_first, _after_tanh_first)
+@_layer(_after_tanh_first_gradients)
+def _after_tanh_first(z: Array, w: Array, b: Array) -> tuple[Float[Array, "B O"], tuple[Array, Array]]:
+    h = fast_tanh(z)
+    return _product(h, w) + b[None], (h, w)
+
+
+_BATCH_LAST: Final = (_affine_last, _after_tanh_last)
+_BATCH_FIRST: Final = (_affine_first, _after_tanh_first)
